@@ -1,0 +1,1 @@
+"""Runs the Flax references and turns what they return into golden files."""

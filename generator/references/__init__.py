@@ -1,0 +1,1 @@
+"""The reference functions: one file a suite, each with its source."""

@@ -1,0 +1,1 @@
+"""Runs an implementation against golden files and judges it. Never imports JAX."""
