@@ -1,0 +1,28 @@
+"""A case: one input of a suite, under an id that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Coercion = Literal["str", "float", "numpy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One input and its name. It holds no expected value: that stays in the golden file until answers are in.
+
+    Attributes:
+        id: ``learned_pos_embed/seed=0/d_model=4/T=3``; with ``/as=str`` and so on where arguments are coerced.
+        args: The arguments by name, in the order of the function's signature. Python integers today.
+        coercion: How the arguments are passed instead of as plain ints: ``"3"``, ``3.0`` or NumPy scalars
+            (``np.int32`` where ``numpy_int32``, else ``np.int64``).
+        numpy_int32: Only for ``coercion == "numpy"``: which of the two NumPy integer types is passed.
+
+    """
+
+    id: str
+    args: Mapping[str, Any]
+    coercion: Coercion | None = None
+    numpy_int32: bool = False
