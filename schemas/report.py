@@ -64,6 +64,7 @@ class Elements:
     compared: int = 0
     differing: int = 0
     unexplained: int = 0
+    other_build: int = 0
     outside_accept: int = 0
     outside_cell: int = 0
     max_ulp: int = 0
@@ -108,7 +109,7 @@ class Report:
         notes: Sentences that a reader must see: what the target ran on that makes it differ, and so on.
         behaviour: The behaviour checks.
         environment: What the target ran on.
-        stdout, stderr: What the target printed, capped.
+        output: What the target printed to stdout and stderr, capped.
         restarts: How often its process was started again after a crash or timeout.
         seconds: Wall time of the cases, of start-up, and of everything.
 
@@ -131,8 +132,7 @@ class Report:
     notes: tuple[str, ...]
     behaviour: Behaviour
     environment: Mapping[str, str]
-    stdout: str
-    stderr: str
+    output: str
     restarts: int
     seconds: Mapping[str, float]
 
@@ -167,7 +167,7 @@ class Report:
                 **{k: list(getattr(self.behaviour, k)) for k in ("repeat", "order", "aliasing")},
             },
             "environment": dict(self.environment),
-            "output": {"stdout": self.stdout, "stderr": self.stderr},
+            "output": self.output,
             "restarts": self.restarts,
             "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
             "cases": [

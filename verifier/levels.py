@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.known import Known
-from posvec.vectors.ulp import Float32, ordered
+from posvec.vectors.ulp import Float32, Int64, ordered
 
 _ULP = re.compile(r"ulp:(\d{1,10})", re.ASCII)
+NOT_FINITE: Final = 1 << 40
+"""Distance of NaN and infinity from any expected value: beyond every N of ``ulp:N``."""
 LEVELS = "exact, equivalent or ulp:N"
 
 
@@ -57,7 +60,8 @@ class Comparison:
     Attributes:
         elements: How many were compared.
         differing: Not bit-identical to ``expected``.
-        unexplained: Given by none of the recordings that were asked for.
+        unexplained: Given by no recording for their draw.
+        other_build: Not what the one build gives whose bytes were asked for; 0 if none was asked for.
         outside_accept: Outside their accept interval.
         outside_cell: Outside the cell of their own draw.
         max_ulp: Largest distance from ``expected`` in float32 steps.
@@ -68,6 +72,7 @@ class Comparison:
     elements: int
     differing: int
     unexplained: int
+    other_build: int
     outside_accept: int
     outside_cell: int
     max_ulp: int
@@ -76,7 +81,7 @@ class Comparison:
     def holds(self, match: Match) -> bool:
         """Whether the level holds for this array; for ``equivalent`` the run's cell allowance is judged apart."""
         if match.kind == "exact":
-            return self.unexplained == 0
+            return self.unexplained == 0 and self.other_build == 0
         if match.kind == "equivalent":
             return self.outside_accept == 0
         return self.max_ulp <= match.ulp
@@ -85,36 +90,42 @@ class Comparison:
 def compare(got: Float32, known: Known, *, build: int | None = None) -> Comparison:
     """Compare a flat float32 array with what is known about it; ``build`` asks for one recording's bytes alone."""
     n = got.size
-    full = (1 << known.recordings.shape[0]) - 1
     if n == 0:
-        return Comparison(elements=0, differing=0, unexplained=0, outside_accept=0, outside_cell=0, max_ulp=0,
-                          explained_by=full)
+        return _identical(0, explained_by=(1 << known.recordings.shape[0]) - 1)
     if build is None and got.tobytes() == known.expected.tobytes():
-        same = sum(1 << r for r in np.flatnonzero(known.same_until >= n).tolist())
-        return Comparison(elements=n, differing=0, unexplained=0, outside_accept=0, outside_cell=0, max_ulp=0,
-                          explained_by=same)
+        return _identical(n, explained_by=_mask(known.same_until >= n))
     difference = differences(got, known)
     given = known.recordings == difference
-    wanted = given if build is None else given[build : build + 1]
     return Comparison(
         elements=n,
         differing=int(np.count_nonzero(difference)),
-        unexplained=int(np.count_nonzero(~wanted.any(axis=0))),
+        unexplained=int(np.count_nonzero(~given.any(axis=0))),
+        other_build=0 if build is None else int(np.count_nonzero(~given[build])),
         outside_accept=int(np.count_nonzero(outside(difference, known.accept_below, known.accept_above))),
         outside_cell=int(np.count_nonzero(outside(difference, known.cell_below, known.cell_above))),
         max_ulp=int(np.abs(difference).max()),
-        explained_by=sum(1 << r for r in np.flatnonzero(given.all(axis=1)).tolist()),
+        explained_by=_mask(given.all(axis=1)),
     )
 
 
-def differences(got: Float32, known: Known) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Return ``got - expected`` in float32 steps, int64."""
-    return ordered(got).astype(np.int64) - ordered(known.expected)
+def _identical(elements: int, *, explained_by: int) -> Comparison:
+    return Comparison(
+        elements=elements, differing=0, unexplained=0, other_build=0, outside_accept=0, outside_cell=0, max_ulp=0,
+        explained_by=explained_by,
+    )
 
 
-def outside(
-    difference: np.ndarray[tuple[int, ...], np.dtype[np.int64]], below: np.ndarray, above: np.ndarray
-) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def _mask(flags: NDArray[np.bool_]) -> int:
+    return sum(1 << index for index in np.flatnonzero(flags).tolist())
+
+
+def differences(got: Float32, known: Known) -> Int64:
+    """Return ``got - expected`` in float32 steps; :data:`NOT_FINITE` where ``got`` is NaN or infinite."""
+    difference = ordered(got).astype(np.int64) - ordered(known.expected)
+    return np.where(np.isfinite(got), difference, NOT_FINITE)
+
+
+def outside(difference: Int64, below: NDArray[Any], above: NDArray[Any]) -> NDArray[np.bool_]:
     """Return which differences lie outside ``-below … above``."""
     return (difference < -below.astype(np.int64)) | (difference > above)
 
@@ -128,7 +139,7 @@ def failing(got: Float32, known: Known, match: Match, *, build: int | None = Non
         wrong = np.abs(difference) > match.ulp
     else:
         given = known.recordings == difference
-        wrong = ~(given if build is None else given[build : build + 1]).any(axis=0)
+        wrong = ~(given.any(axis=0) if build is None else given[build])
     indices: list[int] = np.flatnonzero(wrong).tolist()
     return indices
 
@@ -138,5 +149,5 @@ def cell_allowance(elements: int) -> int:
     return max(2, elements // 1000)
 
 
-TOO_FEW_FOR_CELLS = 32
+TOO_FEW_FOR_CELLS: Final = 32
 """Below this many elements, cells cannot tell a 23-bit uniform from a finer one."""
