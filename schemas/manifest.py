@@ -1,0 +1,172 @@
+"""The manifest of a golden file: what is in it, where it came from and the digest that proves it whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from posvec.schemas.axes import Axis
+from posvec.schemas.build import Build, Stream
+from posvec.schemas.suite import Suite
+
+FORMAT = "posvec-golden"
+FORMAT_VERSION = 1
+SCHEMA_FILE = "golden.schema.json"
+LICENSE = "CC0-1.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """One set of bytes in a golden file and everything that returns them.
+
+    Attributes:
+        id: ``r00``, ``r01``, …: the name of its datasets of ULP differences.
+        builds: The builds that returned exactly these bytes; empty if none was run.
+        arithmetics: Arithmetics of the draw table that give exactly these bytes.
+
+    """
+
+    id: str
+    builds: tuple[Build, ...]
+    arithmetics: tuple[str, ...]
+
+    @property
+    def derived(self) -> bool:
+        """Whether these bytes were computed from the draw table and returned by no build that was run."""
+        return not self.builds
+
+    @property
+    def label(self) -> str:
+        """The first name of these bytes for people."""
+        return min(self.builds, key=_canonical_first).label if self.builds else f"{self.arithmetics[0]} (derived)"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Recording:
+        """Read what :meth:`to_dict` wrote."""
+        return cls(
+            id=data["id"],
+            builds=tuple(Build.from_dict(build) for build in data["builds"]),
+            arithmetics=tuple(data["arithmetics"]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recording as JSON values."""
+        return {
+            "id": self.id,
+            "source": "derived" if self.derived else "recorded",
+            "arithmetics": list(self.arithmetics),
+            "builds": [build.to_dict() for build in self.builds],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """Everything about a golden file but its numbers.
+
+    Attributes:
+        suite: The function under test.
+        stream: Which integers a seed gives.
+        axes: The values of each argument.
+        rows: Rows of each stored table; a case's expected array is the first ``T * d_model`` elements of one.
+        expected: Id of the recording that is ``expected``.
+        recordings: All recordings; the first is ``expected``.
+        slack_ulp: ULP added on either side of the span of the known values to get the accept interval.
+        draw_table_sha256: Content digest of the draw table that the intervals come from.
+        command: The command that makes this file, in normal form.
+        posvec: Version of posvec that wrote it.
+        content_sha256: Digest of the content: this manifest without the digest, and every dataset.
+
+    """
+
+    suite: Suite
+    stream: Stream
+    axes: Mapping[str, Axis]
+    rows: int
+    recordings: tuple[Recording, ...]
+    slack_ulp: int
+    draw_table_sha256: str
+    command: str
+    posvec: str
+    content_sha256: str = ""
+
+    @property
+    def name(self) -> str:
+        """What case ids and file names begin with: the suite, and the stream unless it is the default."""
+        return self.suite.name if self.stream == "partitionable" else f"{self.suite.name}.{self.stream}"
+
+    @property
+    def cases(self) -> int:
+        """Number of cases: the product of the axes' lengths."""
+        product = 1
+        for axis in self.axes.values():
+            product *= len(axis)
+        return product
+
+    @property
+    def elements(self) -> int:
+        """Number of floats compared in all cases together."""
+        return len(self.axes["seed"]) * sum(self.axes["T"]) * sum(self.axes["d_model"])
+
+    @property
+    def expected_source(self) -> Literal["recorded", "derived"]:
+        """Whether the expected bytes were returned by a build or computed from the draw table."""
+        return "derived" if self.recordings[0].derived else "recorded"
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
+        """Read what :meth:`to_dict` wrote; the JSON Schema has checked its form.
+
+        Raises:
+            InvalidArgument: An axis or value is outside what the suite allows.
+
+        """
+        suite = Suite.from_dict(data["suite"])
+        return cls(
+            suite=suite,
+            stream=data["stream"],
+            axes={p.name: p.parse(data["axes"][p.name], option=f"axes.{p.name}") for p in suite.parameters},
+            rows=data["storage"]["rows"],
+            recordings=tuple(Recording.from_dict(recording) for recording in data["recordings"]),
+            slack_ulp=data["accept"]["slack_ulp"],
+            draw_table_sha256=data["accept"]["draw_table_sha256"],
+            command=data["provenance"]["command"],
+            posvec=data["provenance"]["posvec"],
+            content_sha256=data["content_sha256"],
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the manifest as JSON values, in the order in which people read it."""
+        expected = self.recordings[0]
+        return {
+            "$schema": SCHEMA_FILE,
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "name": self.name,
+            "license": LICENSE,
+            "suite": self.suite.to_dict(),
+            "stream": self.stream,
+            "axes": {name: str(axis) for name, axis in self.axes.items()},
+            "counts": {
+                "cases": self.cases,
+                "elements": self.elements,
+                "tables": len(self.axes["seed"]) * len(self.axes["d_model"]),
+                "recordings": len(self.recordings),
+                "builds": sum(len(recording.builds) for recording in self.recordings),
+            },
+            "storage": {"kind": "prefix", "rows": self.rows},
+            "expected": {"recording": expected.id, "label": expected.label, "source": self.expected_source},
+            "accept": {"slack_ulp": self.slack_ulp, "draw_table_sha256": self.draw_table_sha256},
+            "recordings": [recording.to_dict() for recording in self.recordings],
+            "provenance": {"command": self.command, "posvec": self.posvec},
+            "content_sha256": self.content_sha256,
+        }
+
+    def to_json(self) -> str:
+        """Return the text of the manifest beside and inside the golden file."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=True) + "\n"
+
+
+def _canonical_first(build: Build) -> tuple[bool, Build]:
+    return (not build.is_canonical, build)

@@ -1,0 +1,100 @@
+"""What a suite promises: the function under test, its arguments and the layout of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from posvec.schemas.axes import Axis
+from posvec.schemas.errors import InvalidArgument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One argument of the function: an integer within ``minimum..maximum``, both included."""
+
+    name: str
+    kind: str
+    minimum: int
+    maximum: int
+
+    def parse(self, text: str, *, option: str) -> Axis:
+        """Read a command line's list of values for this argument; ``option`` names it in errors."""
+        return Axis.parse(text, name=option, minimum=self.minimum, maximum=self.maximum)
+
+    def check(self, value: int, *, option: str) -> int:
+        """Return ``value`` if the argument allows it.
+
+        Raises:
+            InvalidArgument: It does not.
+
+        """
+        if not self.minimum <= value <= self.maximum:
+            raise InvalidArgument(option, value, f"within {self.minimum}..{self.maximum}")
+        return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Layout of what the function returns: dtype, rank and, in terms of the arguments, its shape."""
+
+    dtype: str
+    rank: int
+    shape: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """One function under test with its contract.
+
+    A golden file carries its suite, so that a verifier needs nothing but the file.
+
+    Attributes:
+        name: ``learned_pos_embed``; golden files and case ids begin with it.
+        function: Name of the function under test.
+        summary: One sentence for people.
+        source: Where the contract comes from.
+        parameters: The arguments, in order.
+        output: Layout of the result.
+        coercion: Whether the contract passes the arguments through ``int()``, so that ``"3"`` is allowed.
+        default_match: The match level when none is asked for.
+
+    """
+
+    name: str
+    function: str
+    summary: str
+    source: str
+    parameters: tuple[Parameter, ...]
+    output: Output
+    coercion: bool
+    default_match: str = "exact"
+
+    def parameter(self, name: str) -> Parameter:
+        """Return the parameter called ``name``."""
+        return next(parameter for parameter in self.parameters if parameter.name == name)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Suite:
+        """Read what :meth:`to_dict` wrote."""
+        fields = dict(data)
+        fields["parameters"] = tuple(Parameter(**parameter) for parameter in data["parameters"])
+        fields["output"] = Output(**data["output"])
+        return cls(**fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the suite as JSON values."""
+        return {
+            "name": self.name,
+            "function": self.function,
+            "summary": self.summary,
+            "source": self.source,
+            "parameters": [
+                {"name": p.name, "kind": p.kind, "minimum": p.minimum, "maximum": p.maximum}
+                for p in self.parameters
+            ],
+            "output": {"dtype": self.output.dtype, "rank": self.output.rank, "shape": self.output.shape},
+            "coercion": self.coercion,
+            "default_match": self.default_match,
+        }

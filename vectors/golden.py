@@ -1,0 +1,272 @@
+"""Reading a golden file: its manifest, its cases and what is known about each of them.
+
+In the file every seed and d_model has one table of shape ``(rows, d_model)``, and the expected array of a case is
+the first ``T * d_model`` elements of it. For d_model 4, say, the group ``d_model=4`` holds
+
+- ``expected`` float32, ``draw`` uint32, both of shape ``(seeds, rows, 4)``,
+- ``accept_below``, ``accept_above``, ``cell_below``, ``cell_above``: unsigned integers, ULP from ``expected``,
+- ``recordings/r01``, …: signed integers, ULP from ``expected`` (``r00`` is ``expected`` itself),
+
+and ``axes/seed``, ``axes/T``, ``axes/d_model`` hold the axes, ``manifest`` the text of the manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec.schemas.build import STREAMS, Stream
+from posvec.schemas.case import Case
+from posvec.schemas.errors import InvalidArgument, VectorsError
+from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, SCHEMA_FILE, Manifest, Recording
+from posvec.schemas.suite import Suite
+from posvec.schemas.validate import violation
+from posvec.vectors.hdf5 import DAMAGE, ContentDigest, opened, plain_dataset, read_manifest_text
+from posvec.vectors.known import Known
+from posvec.vectors.ulp import Float32, from_ordered, ordered
+
+SHIPPED = Path(__file__).parent
+DEFAULT_SUITE = "learned_pos_embed"
+INTERVALS = ("accept_below", "accept_above", "cell_below", "cell_above")
+_REMEDY = "copy it again, or make it anew with `posvec generate`"
+_UNSIGNED = ("|u1", "<u2", "<u4")
+_SIGNED = ("|i1", "<i2", "<i4")
+_BLOCK_ELEMENTS = 262_144
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """The tables of one d_model for some consecutive seeds, each array of shape ``(seeds, rows * d_model)``."""
+
+    known: Known
+    start: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Golden:
+    """A golden file whose form and content digest have been checked.
+
+    No expected value stays in memory until :meth:`known` is called.
+    """
+
+    path: Path
+    manifest: Manifest
+    _blocks: Any = field(repr=False, compare=False, default=None)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Golden:
+        """Check the file at ``path`` and return it.
+
+        Raises:
+            VectorsError: It is missing, damaged, of another format version, violates the schema, or its content is
+                not what its digest says.
+
+        """
+        path = Path(path)
+        with opened(path, kind="golden file", remedy=_REMEDY) as file:
+            manifest = _checked_manifest(path, file)
+            _check_datasets(file, manifest)
+            digest = content_digest(file, manifest)
+        if digest != manifest.content_sha256:
+            raise VectorsError(
+                path,
+                f"its content has the digest {digest[:12]}…, not {manifest.content_sha256[:12]}… as its manifest says:"
+                " it was damaged or edited",
+                remedy=_REMEDY,
+            )
+        golden = cls(path=path, manifest=manifest)
+        object.__setattr__(golden, "_blocks", lru_cache(maxsize=32)(golden._block))
+        return golden
+
+    @property
+    def suite(self) -> Suite:
+        """The function under test and its contract."""
+        return self.manifest.suite
+
+    @property
+    def stream(self) -> Stream:
+        """Which integers a seed gives."""
+        return self.manifest.stream
+
+    @property
+    def name(self) -> str:
+        """What case ids begin with."""
+        return self.manifest.name
+
+    @property
+    def recordings(self) -> tuple[Recording, ...]:
+        """The recordings; the first is ``expected``."""
+        return self.manifest.recordings
+
+    def cases(self) -> list[Case]:
+        """Return every case: seeds outermost, then d_model, then T."""
+        axes = self.manifest.axes
+        return [
+            table_case(self.name, seed=seed, T=T, d_model=d_model)
+            for seed in axes["seed"]
+            for d_model in axes["d_model"]
+            for T in axes["T"]
+        ]
+
+    def known(self, case: Case) -> Known:
+        """Return what the file knows about the output of ``case``: views into a table."""
+        seed, T, d_model = case.args["seed"], case.args["T"], case.args["d_model"]
+        position = self.manifest.axes["seed"].index(seed)
+        size = _block_seeds(self.manifest.rows, d_model)
+        block: Block = self._blocks(d_model, position - position % size)
+        return prefix(block.known, position - block.start, T * d_model)
+
+    def read(self, recording: Recording, d_model: int, start: int, stop: int) -> Float32:
+        """Return the tables of a recording, float32 of shape ``(stop - start, rows, d_model)``.
+
+        ``start`` and ``stop`` are positions on the seed axis.
+        """
+        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            group = file[f"d_model={d_model}"]
+            expected: Float32 = group["expected"][start:stop]
+            if recording.id == self.recordings[0].id:
+                return expected
+            return from_ordered(ordered(expected) + group[f"recordings/{recording.id}"][start:stop].astype(np.int32))
+
+    def _block(self, d_model: int, start: int) -> Block:
+        stop = start + _block_seeds(self.manifest.rows, d_model)
+        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            group = file[f"d_model={d_model}"]
+
+            def flat(name: str) -> NDArray[Any]:
+                table: NDArray[Any] = group[name][start:stop]
+                return table.reshape(len(table), -1)
+
+            expected = flat("expected")
+            zero = np.zeros(expected.shape, np.int8)
+            differences = [zero, *(flat(f"recordings/{recording.id}") for recording in self.recordings[1:])]
+            stacked = np.stack([d.astype(np.int32) for d in differences], axis=1)
+            known = Known(
+                expected=expected, features=d_model, draw=flat("draw"),
+                **{name: flat(name) for name in INTERVALS},
+                recordings=stacked, same_until=first_difference(stacked),
+            )
+        return Block(known=known, start=start)
+
+
+def first_difference(recordings: NDArray[Any]) -> NDArray[np.int64]:
+    """Return, along the last axis, the index of the first element that is not 0, or the axis' length."""
+    differs = recordings != 0
+    return np.where(differs.any(axis=-1), differs.argmax(axis=-1), recordings.shape[-1])
+
+
+def prefix(tables: Known, row: int, length: int) -> Known:
+    """Return the first ``length`` elements of table ``row`` of a block of tables, as views."""
+    return replace(
+        tables,
+        expected=tables.expected[row, :length],
+        draw=tables.draw[row, :length],
+        accept_below=tables.accept_below[row, :length],
+        accept_above=tables.accept_above[row, :length],
+        cell_below=tables.cell_below[row, :length],
+        cell_above=tables.cell_above[row, :length],
+        recordings=tables.recordings[row, :, :length],
+        same_until=tables.same_until[row],
+    )
+
+
+def table_case(name: str, *, seed: int, T: int, d_model: int) -> Case:
+    """Return the case of the vectors called ``name`` with these arguments."""
+    return Case(
+        id=f"{name}/seed={seed}/d_model={d_model}/T={T}", args={"seed": seed, "T": T, "d_model": d_model}
+    )
+
+
+def file_name(suite: str, stream: Stream) -> str:
+    """Return the name of a suite's golden file for a stream."""
+    return f"{suite}.h5" if stream == "partitionable" else f"{suite}.{stream}.h5"
+
+
+def locate(vectors: Path | None, stream: Stream | None, *, suite: str = DEFAULT_SUITE) -> Path:
+    """Return the golden file that ``--vectors`` (a file, a folder or nothing) and ``--stream`` ask for.
+
+    Raises:
+        VectorsError: The folder holds no such file.
+
+    """
+    folder = SHIPPED if vectors is None else vectors
+    if not folder.is_dir():
+        return folder
+    path = folder / file_name(suite, stream or "partitionable")
+    if not path.exists():
+        found = sorted(p.name for p in folder.glob("*.h5") if p.name in {file_name(suite, s) for s in STREAMS})
+        holds = f"it holds {', '.join(found)}" if found else "it holds no golden file of the suite"
+        raise VectorsError(
+            path, f"there is no such golden file ({holds})", remedy="name the file, or make it with `posvec generate`"
+        )
+    return path
+
+
+def dataset_shapes(manifest: Manifest) -> Iterator[tuple[str, tuple[str, ...], tuple[int, ...]]]:
+    """Yield every dataset of a golden file but ``manifest``: name, allowed dtypes, shape; in digest order."""
+    for axis, values in manifest.axes.items():
+        yield f"axes/{axis}", ("<i8",), (len(values),)
+    for d_model in manifest.axes["d_model"]:
+        shape = (len(manifest.axes["seed"]), manifest.rows, d_model)
+        yield f"d_model={d_model}/expected", ("<f4",), shape
+        yield f"d_model={d_model}/draw", ("<u4",), shape
+        for name in INTERVALS:
+            yield f"d_model={d_model}/{name}", _UNSIGNED, shape
+        for recording in manifest.recordings[1:]:
+            yield f"d_model={d_model}/recordings/{recording.id}", _SIGNED, shape
+
+
+def content_digest(file: h5py.File, manifest: Manifest) -> str:
+    """Return the SHA-256 of everything in an open golden file, the manifest's own digest field left empty."""
+    digest = ContentDigest()
+    digest.text("manifest", replace(manifest, content_sha256="").to_json())
+    for name, _, _ in dataset_shapes(manifest):
+        digest.dataset(name, file[name])
+    return digest.hexdigest()
+
+
+def _block_seeds(rows: int, d_model: int) -> int:
+    return max(1, _BLOCK_ELEMENTS // (rows * d_model))
+
+
+def _checked_manifest(path: Path, file: h5py.File) -> Manifest:
+    found = file.attrs.get("format")
+    if found != FORMAT:
+        raise VectorsError(path, f"is an HDF5 file but no golden file (format {found!r:.40})", remedy=_REMEDY)
+    version = file.attrs.get("format_version")
+    if version != FORMAT_VERSION:
+        raise VectorsError(
+            path,
+            f"has format version {version!s:.20}, and this posvec reads version {FORMAT_VERSION}",
+            remedy="use the posvec that the file came with, or make it anew with `posvec generate`",
+        )
+    try:
+        text = read_manifest_text(file)
+        data = json.loads(text)
+    except DAMAGE as error:
+        raise VectorsError(path, f"its manifest cannot be read ({error!s:.120})", remedy=_REMEDY) from error
+    problem = violation(data, SCHEMA_FILE)
+    if problem is not None:
+        raise VectorsError(path, f"its manifest violates {SCHEMA_FILE} at {problem}", remedy=_REMEDY)
+    try:
+        manifest = Manifest.from_dict(data)
+    except InvalidArgument as error:
+        raise VectorsError(path, f"its manifest is not valid: {str(error).rstrip('.')}", remedy=_REMEDY) from error
+    if manifest.to_json() != text:
+        raise VectorsError(path, "its manifest contradicts itself or is not in its normal form", remedy=_REMEDY)
+    return manifest
+
+
+def _check_datasets(file: h5py.File, manifest: Manifest) -> None:
+    for name, dtypes, shape in dataset_shapes(manifest):
+        dataset = plain_dataset(file, name, None, shape)
+        if dataset.dtype.str not in dtypes:
+            raise ValueError(f"{name} has dtype {dataset.dtype.str}, not {' or '.join(dtypes)}")
