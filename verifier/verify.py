@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from posvec.schemas.answer import Answer
-from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
-from posvec.schemas.errors import InvalidArgument, shorten
+from posvec.schemas.errors import InvalidArgument, TargetUnavailable, shorten
 from posvec.schemas.manifest import Recording
 from posvec.schemas.report import Behaviour, CaseResult, Failure, Report, safe_text
 from posvec.vectors.known import Vectors
@@ -22,7 +20,7 @@ from posvec.verifier.levels import Match, differences, failing
 from posvec.verifier.runner import RunOptions, Session
 from posvec.verifier.selection import Selection, select
 from posvec.verifier.target import Target
-from posvec.verifier.verdict import environment_notes, explaining, reach_verdict, run_notes
+from posvec.verifier.verdict import Environment, Verdict, environment_notes, explaining, reach_verdict, run_notes
 
 BEHAVIOUR_CASES = 32
 _FAIL_FAST_CHUNK = 64
@@ -71,7 +69,7 @@ class Request:
     quick: bool = False
     fail_fast: bool = False
     strict: bool = False
-    reproduce: tuple[str, ...] = field(default=())
+    reproduce: tuple[str, ...] = ()
 
 
 def verify(request: Request, progress: Progress) -> Report:
@@ -79,8 +77,9 @@ def verify(request: Request, progress: Progress) -> Report:
 
     Golden values are looked up only after the answers are in: all of them, or a chunk with ``fail_fast``.
 
+    A target that cannot be loaded gives a report too, with every case ``not-run``.
+
     Raises:
-        TargetUnavailable: The target could not be loaded.
         InvalidArgument: ``select`` or ``build`` names nothing.
 
     """
@@ -97,30 +96,48 @@ class _Run:
                 self._vectors[case.id] = vectors
                 cases.append(case)
         self._suite = request.vectors[0].suite
-        self._recordings = request.vectors[0].recordings
+        # Fresh vectors keep the positions of the golden file's recordings and add some.
+        self._recordings = request.vectors[-1].recordings
         self._build = find_recording(request.build, self._recordings)
         self._selection: Selection = select(cases, self._suite, quick=request.quick, glob=request.select)
         self._seconds: dict[str, float] = {}
         self._interrupted = False
 
     def report(self) -> Report:
-        request = self._request
         began = time.monotonic()
-        with Session(request.target, self._suite.function, request.options) as session:
-            session.start()
-            self._seconds["start"] = time.monotonic() - began
-            judged = self._run_cases(session)
-            behaviour = self._behaviour(session, judged)
-            environment = dict(session.environment)
-            output = session.output.text
-            restarts = session.restarts
-        run = judge_run(judged, request.match)
+        behaviour, problem = Behaviour(), None
+        with Session(self._request.target, self._suite.function, self._request.options) as session:
+            try:
+                session.start()
+                self._seconds["start"] = time.monotonic() - began
+                judged = self._run_cases(session)
+                behaviour = self._behaviour(session, judged)
+            except TargetUnavailable as error:
+                problem = error
+                judged = self._none_run("the target could not be loaded")
+            except KeyboardInterrupt:
+                self._interrupted = True
+                judged = self._none_run("interrupted")
+            environment, output, restarts = dict(session.environment), session.output.text, session.restarts
         self._seconds["total"] = time.monotonic() - began
-        causes, notes = environment_notes(environment, stream=request.vectors[0].stream, recordings=self._recordings)
-        verdict = reach_verdict(
-            run, match=request.match, build=self._build, recordings=self._recordings, total=self._selection.total,
-            behaviour=behaviour, strict=request.strict, interrupted=self._interrupted, causes=causes,
+        return self._assembled(
+            judge_run(judged, self._request.match), behaviour, environment, output, restarts, problem
         )
+
+    def _assembled(
+        self, run: RunJudgement, behaviour: Behaviour, environment: Environment, output: str, restarts: int,
+        problem: TargetUnavailable | None,
+    ) -> Report:
+        request = self._request
+        causes, notes = environment_notes(environment, stream=request.vectors[0].stream, recordings=self._recordings)
+        if problem is not None:
+            verdict = Verdict(code="could-not-judge", exit_code=3, sentence=f"COULD NOT JUDGE: {problem}")
+            output = problem.details or output
+        else:
+            verdict = reach_verdict(
+                run, match=request.match, build=self._build, recordings=self._recordings, total=self._selection.total,
+                behaviour=behaviour, strict=request.strict, interrupted=self._interrupted, causes=causes,
+            )
         return Report(
             verdict=verdict.code, sentence=verdict.sentence, exit_code=verdict.exit_code,
             target=safe_text(request.target.text, limit=1000), vectors=request.vectors_facts,
@@ -133,6 +150,9 @@ class _Run:
             behaviour=behaviour, environment={name: _shown(value) for name, value in environment.items()},
             output=safe_text(output), restarts=restarts, seconds=self._seconds,
         )
+
+    def _none_run(self, why: str) -> list[Judged]:
+        return [self._judge(case, None, why) for case in (*self._selection.cases, *self._selection.coercion)]
 
     def _run_cases(self, session: Session) -> list[Judged]:
         cases = [*self._selection.cases, *self._selection.coercion]
@@ -211,8 +231,6 @@ class _Run:
     def _with_element(self, failure: Failure, judged: Judged) -> Failure:
         if judged.values is None or judged.comparison is None:
             return failure
-        from dataclasses import replace  # noqa: PLC0415
-
         known = self._vectors[judged.case.id.partition("/as=")[0]].known(judged.case)
         build = self._recordings.index(self._build) if self._build is not None else None
         wrong = failing(judged.values, known, self._request.match, build=build)
