@@ -136,6 +136,12 @@ class Golden:
                 return expected
             return from_ordered(ordered(expected) + group[f"recordings/{recording.id}"][start:stop].astype(np.int32))
 
+    def read_draws(self, d_model: int, start: int, stop: int) -> NDArray[np.uint32]:
+        """Return the draws behind the tables, uint32 of shape ``(stop - start, rows, d_model)``."""
+        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            draws: NDArray[np.uint32] = file[f"d_model={d_model}/draw"][start:stop]
+            return draws
+
     def _block(self, d_model: int, start: int) -> Block:
         stop = start + _block_seeds(self.manifest.rows, d_model)
         with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
