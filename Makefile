@@ -54,7 +54,7 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
 	$(BIN)/python .ci/link_tree.py $(VENV)/tree
 	MYPYPATH=$(VENV)/tree $(BIN)/mypy -p posvec
-	PYTHONPATH=$(VENV)/tree $(BIN)/lint-imports --no-cache
+	cd $(VENV)/tree && ../bin/lint-imports --config ../../pyproject.toml --no-cache
 
 vectors: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.environments vectors

@@ -1,4 +1,4 @@
-"""Links the source files into a real package tree, which mypy and import-linter need: they follow no import hooks."""
+"""Hard-links the source files into a real package tree for mypy and import-linter, which follow no import hooks."""
 
 import os
 import shutil
@@ -14,4 +14,4 @@ for package, folder in mapping.items():
         if source.suffix in (".py", ".typed", ".json"):
             link = tree.joinpath(*package.split("."), source.relative_to(root / folder))
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(os.path.relpath(source, link.parent))
+            os.link(source, link)

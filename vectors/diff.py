@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
 from posvec.schemas.manifest import Recording
 from posvec.vectors.golden import Golden
 from posvec.vectors.ulp import ulp_distance
@@ -76,8 +75,13 @@ def diff(first: Golden, second: Golden) -> Difference:
     elif axes:
         kind = "coverage"
     return Difference(
-        kind=kind, elements=elements, other_draws=other_draws, other_expected=other_expected, max_ulp=max_ulp,
-        axes=axes, recorded_only=only,
+        kind=kind,
+        elements=elements,
+        other_draws=other_draws,
+        other_expected=other_expected,
+        max_ulp=max_ulp,
+        axes=axes,
+        recorded_only=only,
     )
 
 
@@ -98,8 +102,11 @@ def _common(first: Golden, second: Golden) -> Iterator[tuple[int, int, int, int]
 
 def _recorded_only(first: Golden, second: Golden) -> Iterator[RecordedOnly]:
     recorded = {
-        side: {_digest(file, recording, first, second, side): recording
-               for recording in file.recordings if recording.builds}
+        side: {
+            _digest(file, recording, first, second, side): recording
+            for recording in file.recordings
+            if recording.builds
+        }
         for side, file in (("first", first), ("second", second))
     }
     for side, file, other in (("first", first, "second"), ("second", second, "first")):
@@ -110,7 +117,8 @@ def _recorded_only(first: Golden, second: Golden) -> Iterator[RecordedOnly]:
                     for own, expected in _tables(file, recording, first, second, side)
                 ]
                 yield RecordedOnly(
-                    file="first" if side == "first" else "second", recording=recording,
+                    file="first" if side == "first" else "second",
+                    recording=recording,
                     differing=sum(int(np.count_nonzero(d)) for d in distances),
                     max_ulp=max((int(d.max(initial=0)) for d in distances), default=0),
                 )
@@ -121,7 +129,10 @@ def _tables(
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
     for d_model, i, j, count in _common(first, second):
         at = i if side == "first" else j
-        yield file.read(recording, d_model, at, at + count), first.read(first.recordings[0], d_model, i, i + count)
+        yield (
+            file.read(recording, d_model, at, at + count),
+            first.read(first.recordings[0], d_model, i, i + count),
+        )
 
 
 def _digest(file: Golden, recording: Recording, first: Golden, second: Golden, side: str) -> str:

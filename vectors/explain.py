@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-
 from posvec.schemas.build import Stream
 from posvec.vectors.derive import fold_word, param_key, seed_key, table_bits, uniform
 from posvec.vectors.draws import DrawTable
@@ -25,7 +24,14 @@ class Stage:
 
 
 def explain(
-    *, seed: int, d_model: int, position: int, feature: int, stream: Stream, rows: int, table: DrawTable,
+    *,
+    seed: int,
+    d_model: int,
+    position: int,
+    feature: int,
+    stream: Stream,
+    rows: int,
+    table: DrawTable,
     arithmetic: str,
 ) -> list[Stage]:
     """Return the stages of the element at ``position``, ``feature`` of the table of ``seed``, in order.
@@ -64,8 +70,11 @@ def explain(
         Stage(name="draw", value=str(draw), how="bits >> 9, 23 bits"),
         Stage(name="uniform", value=float(u).hex(), how="draw * 2**-22 - (1 - 2**-24), exact in float32"),
         Stage(name="erf_inv", value=float(np.float32(inverse)).hex(), how="inverse of erf, correctly rounded"),
-        Stage(name="product", value=float(np.float32(inverse * math.sqrt(2))).hex(),
-              how="erf_inv * sqrt(2), correctly rounded: the standard normal"),
+        Stage(
+            name="product",
+            value=float(np.float32(inverse * math.sqrt(2))).hex(),
+            how="erf_inv * sqrt(2), correctly rounded: the standard normal",
+        ),
         Stage(name="true value", value=float(true_value).hex(), how=f"product * {STDDEV}, correctly rounded"),
         Stage(name="value", value=float(value).hex(), how=f"as {arithmetic} rounds"),
         Stage(name="", value=repr(float(value)), how=f"0x{int(value.view(np.uint32)):08x}"),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.manifest import Recording
@@ -123,11 +122,15 @@ def derive_known(draws: NDArray[np.uint32], table: DrawTable, recordings: tuple[
     accept_low, accept_high = (np.asarray(bound, np.int64) for bound in table.accept(draws))
     cell_low, cell_high = (np.asarray(bound, np.int64) for bound in table.cell(draws))
     return Known(
-        expected=expected, features=1, draw=draws,
-        accept_below=position - accept_low, accept_above=accept_high - position,
+        expected=expected,
+        features=1,
+        draw=draws,
+        accept_below=position - accept_low,
+        accept_above=accept_high - position,
         cell_below=position - np.maximum(cell_low, accept_low),
         cell_above=np.minimum(cell_high, accept_high) - position,
-        recordings=differences, same_until=first_difference(differences),
+        recordings=differences,
+        same_until=first_difference(differences),
     )
 
 

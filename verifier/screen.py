@@ -9,7 +9,6 @@ from shutil import get_terminal_size
 from typing import Any
 
 import click
-
 from posvec.schemas.report import OUTCOMES, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
 from posvec.verifier.verdict import percent
@@ -24,9 +23,9 @@ class ScreenProgress:
     """A progress bar if stderr is a terminal; in any case one line if the run will take over a minute."""
 
     def __init__(self, *, quick: bool) -> None:
-        self._quick, self._warned, self._bar, self._task, self._answered = quick, False, None, None, 0
-        self._bar: Any
-        self._task: Any
+        self._quick, self._warned, self._answered = quick, False, 0
+        self._bar: Any = None
+        self._task: Any = None
 
     def begin(self, total: int) -> None:
         """Show an empty bar."""
@@ -36,8 +35,13 @@ class ScreenProgress:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._bar = Progress(
-            TextColumn("verifying"), BarColumn(), MofNCompleteColumn(), TextColumn("cases"), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True,
+            TextColumn("verifying"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("cases"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
         )
         self._task = self._bar.add_task("verifying", total=total)
         self._bar.start()
@@ -101,8 +105,12 @@ def _lines(report: Report, width: int) -> Iterator[str]:
 
 def _row(label: str, text: str, width: int) -> Iterator[str]:
     yield from textwrap.wrap(
-        text, width, initial_indent=f"  {label:<{_LABEL}}", subsequent_indent=" " * (_LABEL + 2),
-        break_long_words=False, break_on_hyphens=False,
+        text,
+        width,
+        initial_indent=f"  {label:<{_LABEL}}",
+        subsequent_indent=" " * (_LABEL + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
     ) or [f"  {label}"]
 
 
@@ -144,8 +152,12 @@ def _environment(report: Report) -> str:
     parts = [f"Python {found['python']}"] if "python" in found else []
     parts += [f"{label} {found[name]}" for name, label in _VERSIONS if name in found]
     for name, label in (
-        ("jax_device", "device"), ("jax_enable_x64", "x64"), ("jax_threefry_partitionable", "threefry_partitionable"),
-        ("jax_default_prng_impl", "PRNG"), ("XLA_FLAGS", "XLA_FLAGS"), ("cpu_flags", "CPU"),
+        ("jax_device", "device"),
+        ("jax_enable_x64", "x64"),
+        ("jax_threefry_partitionable", "threefry_partitionable"),
+        ("jax_default_prng_impl", "PRNG"),
+        ("XLA_FLAGS", "XLA_FLAGS"),
+        ("cpu_flags", "CPU"),
     ):
         if found.get(name):
             parts.append(f"{label} {found[name]}")
@@ -162,8 +174,13 @@ def _failure(failure: Failure, width: int) -> Iterator[str]:
             yield f"  ULP       {failure.ulp:+,}"
     for paragraph in failure.detail.splitlines():
         yield from textwrap.wrap(
-            paragraph, width, initial_indent="  ", subsequent_indent="  ", break_long_words=False,
-            replace_whitespace=False, drop_whitespace=False,
+            paragraph,
+            width,
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            replace_whitespace=False,
+            drop_whitespace=False,
         ) or [""]
     more = []
     if failure.more_elements:

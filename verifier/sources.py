@@ -52,9 +52,16 @@ def find_vectors(
         from posvec.vectors.fresh import FreshVectors
 
         chosen = fresh_seed if fresh_seed is not None else secrets.randbits(32)
-        found.append(FreshVectors(
-            suite=opened.suite, stream=opened.stream, count=fresh, choice_seed=chosen, table=DrawTable.load(),
-            like=opened.recordings, avoid=opened.manifest.axes["seed"],
-        ))
+        found.append(
+            FreshVectors(
+                suite=opened.suite,
+                stream=opened.stream,
+                count=fresh,
+                choice_seed=chosen,
+                table=DrawTable.load(),
+                like=opened.recordings,
+                avoid=opened.manifest.axes["seed"],
+            )
+        )
         facts |= {"source": "golden and fresh" if golden else "fresh", "fresh_seed": str(chosen)}
     return Sources(vectors=found, facts=facts)

@@ -20,7 +20,14 @@ from posvec.verifier.levels import Match, differences, failing
 from posvec.verifier.runner import RunOptions, Session
 from posvec.verifier.selection import Selection, select
 from posvec.verifier.target import Target
-from posvec.verifier.verdict import Environment, Verdict, environment_notes, explaining, reach_verdict, run_notes
+from posvec.verifier.verdict import (
+    Environment,
+    Verdict,
+    environment_notes,
+    explaining,
+    reach_verdict,
+    run_notes,
+)
 
 BEHAVIOUR_CASES = 32
 _FAIL_FAST_CHUNK = 64
@@ -125,7 +132,12 @@ class _Run:
         )
 
     def _assembled(
-        self, run: RunJudgement, behaviour: Behaviour, environment: Environment, output: str, restarts: int,
+        self,
+        run: RunJudgement,
+        behaviour: Behaviour,
+        environment: Environment,
+        output: str,
+        restarts: int,
         problem: TargetUnavailable | None,
     ) -> Report:
         request = self._request
@@ -135,20 +147,37 @@ class _Run:
             output = problem.details or output
         else:
             verdict = reach_verdict(
-                run, match=request.match, build=self._build, recordings=self._recordings, total=self._selection.total,
-                behaviour=behaviour, strict=request.strict, interrupted=self._interrupted, causes=causes,
+                run,
+                match=request.match,
+                build=self._build,
+                recordings=self._recordings,
+                total=self._selection.total,
+                behaviour=behaviour,
+                strict=request.strict,
+                interrupted=self._interrupted,
+                causes=causes,
             )
         return Report(
-            verdict=verdict.code, sentence=verdict.sentence, exit_code=verdict.exit_code,
-            target=safe_text(request.target.text, limit=1000), vectors=request.vectors_facts,
-            level_asked=str(request.match), build_asked=request.build,
+            verdict=verdict.code,
+            sentence=verdict.sentence,
+            exit_code=verdict.exit_code,
+            target=safe_text(request.target.text, limit=1000),
+            vectors=request.vectors_facts,
+            level_asked=str(request.match),
+            build_asked=request.build,
             levels_held=() if self._interrupted else levels_held(run),
             explained_by=tuple(explaining(run, self._recordings)) if run.elements.compared else (),
-            elements=run.elements, results=tuple(one.result for one in run.cases),
-            selected=len(run.cases), total=self._selection.total, failure=self._failure(run),
-            notes=tuple([*notes, *run_notes(run, request.match), *self._findings(run), *behaviour_notes(behaviour)]),
-            behaviour=behaviour, environment={name: _shown(value) for name, value in environment.items()},
-            output=safe_text(output), restarts=restarts, seconds=self._seconds,
+            elements=run.elements,
+            results=tuple(one.result for one in run.cases),
+            selected=len(run.cases),
+            total=self._selection.total,
+            failure=self._failure(run),
+            notes=(*notes, *run_notes(run, request.match), *self._findings(run), *behaviour_notes(behaviour)),
+            behaviour=behaviour,
+            environment={name: _shown(value) for name, value in environment.items()},
+            output=safe_text(output),
+            restarts=restarts,
+            seconds=self._seconds,
         )
 
     def _none_run(self, why: str) -> list[Judged]:
@@ -195,7 +224,7 @@ class _Run:
         return judge_case(case, answer, vectors, self._request.match, build=build)
 
     def _behaviour(self, session: Session, judged: Sequence[Judged]) -> Behaviour:
-        usable = [one.case for one in judged[:BEHAVIOUR_CASES * 2] if one.comparison and one.comparison.elements]
+        usable = [one.case for one in judged[: BEHAVIOUR_CASES * 2] if one.comparison and one.comparison.elements]
         cases = [case for case in usable if case.coercion is None][:BEHAVIOUR_CASES]
         if self._interrupted:
             return Behaviour(skipped="interrupted")
@@ -209,8 +238,12 @@ class _Run:
             return Behaviour(skipped="interrupted")
         self._seconds["behaviour"] = time.monotonic() - began
         return Behaviour(
-            checked=len(seen.observed), seconds=seen.seconds, repeat=seen.not_repeatable, order=seen.order_dependent,
-            aliasing=seen.overwritten, skipped=safe_text(seen.incomplete, limit=1000),
+            checked=len(seen.observed),
+            seconds=seen.seconds,
+            repeat=seen.not_repeatable,
+            order=seen.order_dependent,
+            aliasing=seen.overwritten,
+            skipped=safe_text(seen.incomplete, limit=1000),
         )
 
     def _failure(self, run: RunJudgement) -> Failure | None:
@@ -220,10 +253,20 @@ class _Run:
         if not failed:
             return None
         first = failed[0]
-        command = ["posvec", "verify", self._request.target.text, "--select", first.case.id, *self._request.reproduce]
+        command = [
+            "posvec",
+            "verify",
+            self._request.target.text,
+            "--select",
+            first.case.id,
+            *self._request.reproduce,
+        ]
         result = first.result
         failure = Failure(
-            case=first.case.id, outcome=result.outcome, detail=result.detail, more_cases=len(failed) - 1,
+            case=first.case.id,
+            outcome=result.outcome,
+            detail=result.detail,
+            more_cases=len(failed) - 1,
             reproduce=safe_text(shlex.join(command), limit=4000),
         )
         return self._with_element(failure, first)
@@ -243,10 +286,18 @@ class _Run:
         explanation = explain_element(judged.values, known, index)
         detail = f"{failure.detail}; {explanation}" if failure.detail else explanation
         return replace(
-            failure, detail=detail, position=index // known.features, feature=index % known.features,
-            expected=repr(float(expected)), expected_hex=float(expected).hex(), expected_bits=_bits(expected),
-            got=repr(float(got)), got_hex=float(got).hex(), got_bits=_bits(got),
-            ulp=int(differences(judged.values, known)[index]), more_elements=len(wrong) - 1,
+            failure,
+            detail=detail,
+            position=index // known.features,
+            feature=index % known.features,
+            expected=repr(float(expected)),
+            expected_hex=float(expected).hex(),
+            expected_bits=_bits(expected),
+            got=repr(float(got)),
+            got_hex=float(got).hex(),
+            got_bits=_bits(got),
+            ulp=int(differences(judged.values, known)[index]),
+            more_elements=len(wrong) - 1,
         )
 
     def _findings(self, run: RunJudgement) -> list[str]:
@@ -277,9 +328,7 @@ def find_recording(name: str | None, recordings: Sequence[Recording]) -> Recordi
             return recording
     labels = sorted({build.label for recording in recordings for build in recording.builds})
     known = labels or [a for recording in recordings for a in recording.arithmetics]
-    raise InvalidArgument(
-        "--build", name, f"a recorded build such as {known[0]!r}", hint="`posvec info` lists them"
-    )
+    raise InvalidArgument("--build", name, f"a recorded build such as {known[0]!r}", hint="`posvec info` lists them")
 
 
 def behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
@@ -294,12 +343,12 @@ def behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
 
 
 def _bits(value: object) -> str:
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     return f"0x{int(np.asarray(value, np.float32).view(np.uint32)):08x}"
 
 
 def _shown(value: str | bool | None) -> str:
-    return safe_text(value, limit=2000) if isinstance(value, str) else {True: "true", False: "false"}.get(value, "none")  # type: ignore[arg-type]
-
-
+    if isinstance(value, str):
+        return safe_text(value, limit=2000)
+    return {True: "true", False: "false", None: "none"}[value]

@@ -27,8 +27,11 @@ def diff(ctx: click.Context, first: Path, second: Path) -> None:
         why = f": the streams are {a.stream} and {b.stream}" if a.stream != b.stream else ""
         click.echo(f"OTHER DRAWS in {other} of {found.elements:,} elements{why}")
     elif found.kind == "rounding":
-        click.echo("SAME DRAWS, OTHER ROUNDING" if found.other_expected else
-                   "SAME DRAWS AND EXPECTED VALUES, but not the same builds' bytes are recorded")
+        click.echo(
+            "SAME DRAWS, OTHER ROUNDING"
+            if found.other_expected
+            else "SAME DRAWS AND EXPECTED VALUES, but not the same builds' bytes are recorded"
+        )
         if found.other_expected:
             click.echo(f"  expected: {share} differ, by at most {found.max_ulp} ULP")
             click.echo(f"    A: {a.recordings[0].label}\n    B: {b.recordings[0].label}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-
 from posvec.schemas.build import STREAMS, Stream
 
 
@@ -30,7 +29,9 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
     beside = path.with_suffix(".json")
     if beside.exists() and beside.read_bytes() != manifest.to_json().encode("ascii"):
         raise VectorsError(
-            beside, f"is not the manifest of {path.name}", remedy="write it anew: posvec info --json FILE > FILE.json"
+            beside,
+            f"is not the manifest of {path.name}",
+            remedy="write it anew: posvec info --json FILE > FILE.json",
         )
     suite = manifest.suite
     click.echo(printable(str(path)))
@@ -45,7 +46,10 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
     _row("command", manifest.command)
     _row("licence", "CC0-1.0 (this file); posvec itself: Apache-2.0")
     _row("content", f"sha256 {manifest.content_sha256}, as it should be")
-    _row("manifest", "valid" + (f", the same in {beside.name}" if beside.exists() else ", inside the file only"))
+    _row(
+        "manifest",
+        "valid" + (f", the same in {beside.name}" if beside.exists() else ", inside the file only"),
+    )
     recorded = [recording for recording in manifest.recordings if recording.builds]
     click.echo(
         f"\n{len(manifest.recordings)} recordings, {len(recorded)} of them from "

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
 
 if TYPE_CHECKING:
+    from posvec.vectors.draws import DrawTable
     from posvec.vectors.ulp import Float32
 
 
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, required=True, help="Seed, -2**63 … 2**63-1.")
 @click.option("--d-model", type=int, required=True, help="Features per position.")
 @click.option("--T", "T", type=int, default=32, show_default=True, help="Length, 0..32.")
-@click.option("--stream", type=click.Choice(STREAMS), default="partitionable", show_default=True,
-              help="Which integers a seed gives.")
+@click.option(
+    "--stream",
+    type=click.Choice(STREAMS),
+    default="partitionable",
+    show_default=True,
+    help="Which integers a seed gives.",
+)
 @click.option("--build", metavar="NAME", help="Round as this recorded build or arithmetic. Default: JAX 0.10.2 eager.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON: each value in decimal and as its float32 bits.")
 @click.option("--npy", type=click.Path(path_type=Path), metavar="FILE", help="Write a NumPy file instead.")
@@ -28,8 +33,16 @@ if TYPE_CHECKING:
 @click.option("--position", type=int, default=0, show_default=True, help="With --explain: the position t.")
 @click.option("--feature", type=int, default=0, show_default=True, help="With --explain: the feature d.")
 def show(
-    seed: int, d_model: int, T: int, stream: Stream, build: str | None, as_json: bool, npy: Path | None,
-    explain: bool, position: int, feature: int,
+    seed: int,
+    d_model: int,
+    T: int,
+    stream: Stream,
+    build: str | None,
+    as_json: bool,
+    npy: Path | None,
+    explain: bool,
+    position: int,
+    feature: int,
 ) -> None:
     """Print the golden values of one case, for any seed and d_model, without JAX."""
     from posvec.vectors.suites import LEARNED_POS_EMBED, MAX_T
@@ -47,8 +60,16 @@ def show(
         _check_element(position, feature, T, d_model)
         from posvec.vectors.explain import explain as stages
 
-        for stage in stages(seed=seed, d_model=d_model, position=position, feature=feature, stream=stream,
-                            rows=MAX_T, table=table, arithmetic=arithmetic):
+        for stage in stages(
+            seed=seed,
+            d_model=d_model,
+            position=position,
+            feature=feature,
+            stream=stream,
+            rows=MAX_T,
+            table=table,
+            arithmetic=arithmetic,
+        ):
             click.echo(f"{stage.name:<14} {stage.value:<24} {stage.how}")
         return
     draws = table_draws([seed], d_model, stream=stream, rows=MAX_T)[0, :T]
@@ -72,8 +93,13 @@ def _print_json(values: Float32, *, seed: int, d_model: int, T: int, stream: Str
 
     flat = values.reshape(-1)
     document = {
-        "seed": seed, "T": T, "d_model": d_model, "stream": stream, "arithmetic": arithmetic,
-        "dtype": "float32", "shape": [flat.size],
+        "seed": seed,
+        "T": T,
+        "d_model": d_model,
+        "stream": stream,
+        "arithmetic": arithmetic,
+        "dtype": "float32",
+        "shape": [flat.size],
         "values": [float(str(value)) for value in flat],
         "bits": [f"0x{bits:08x}" for bits in np.ascontiguousarray(flat).view(np.uint32).tolist()],
     }
@@ -82,7 +108,6 @@ def _print_json(values: Float32, *, seed: int, d_model: int, T: int, stream: Str
 
 def _write_npy(path: Path, values: Float32) -> None:
     import numpy as np
-
     from posvec.vectors.replace import replacing
 
     try:
@@ -92,13 +117,11 @@ def _write_npy(path: Path, values: Float32) -> None:
         raise OutputError(path, error.strerror or str(error), remedy="choose another file for --npy") from error
 
 
-def _arithmetic(build: str | None, table: object, stream: Stream) -> str:
+def _arithmetic(build: str | None, table: DrawTable, stream: Stream) -> str:
     """Return the arithmetic that ``--build`` names, itself or through a build in the shipped vectors."""
-    from posvec.vectors.draws import DrawTable
     from posvec.vectors.golden import Golden, locate
     from posvec.verifier.verify import find_recording
 
-    assert isinstance(table, DrawTable)
     if build is None:
         return table.canonical
     if build in {arithmetic.id for arithmetic in table.arithmetics}:
@@ -106,7 +129,9 @@ def _arithmetic(build: str | None, table: object, stream: Stream) -> str:
     recording = find_recording(build, Golden.open(locate(None, stream)).recordings)
     if recording is None or not recording.arithmetics:
         raise InvalidArgument(
-            "--build", build, "a build whose rounding does not depend on the shape",
+            "--build",
+            build,
+            "a build whose rounding does not depend on the shape",
             hint=f"choose one of {', '.join(arithmetic.id for arithmetic in table.arithmetics)}",
         )
     return recording.arithmetics[0]

@@ -6,20 +6,26 @@ from pathlib import Path
 
 import click
 from click.core import ParameterSource
-
 from posvec.schemas.build import STREAMS, Stream
 from posvec.verifier.target import parse_target
 
 
 @click.command()
 @click.argument("target", metavar="TARGET")
-@click.option("--match", default=None, metavar="LEVEL",
-              help="exact (the default), equivalent or ulp:N.")
+@click.option("--match", default=None, metavar="LEVEL", help="exact (the default), equivalent or ulp:N.")
 @click.option("--build", metavar="NAME", help="Ask for the bytes of this one recorded build.")
-@click.option("--vectors", type=click.Path(path_type=Path), metavar="FILE|DIR",
-              help="Golden file, or a folder with some. Default: those shipped with posvec.")
-@click.option("--stream", type=click.Choice(STREAMS), default=None,
-              help="Which integers a seed gives. Default: partitionable, or the stream of the golden file.")
+@click.option(
+    "--vectors",
+    type=click.Path(path_type=Path),
+    metavar="FILE|DIR",
+    help="Golden file, or a folder with some. Default: those shipped with posvec.",
+)
+@click.option(
+    "--stream",
+    type=click.Choice(STREAMS),
+    default=None,
+    help="Which integers a seed gives. Default: partitionable, or the stream of the golden file.",
+)
 @click.option("--select", metavar="GLOB", help="Only cases whose whole id matches, e.g. '*/T=3'.")
 @click.option("--quick", is_flag=True, help="At most 100 cases that cover every value of every axis.")
 @click.option("--fresh", type=int, metavar="N", help="N new cases that are in no golden file, instead of golden ones.")
@@ -28,18 +34,39 @@ from posvec.verifier.target import parse_target
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 @click.option("--strict", is_flag=True, help="Coercion cases and behaviour checks decide too.")
 @click.option("--timeout", type=float, default=10.0, show_default=True, metavar="S", help="Seconds for one case.")
-@click.option("--start-timeout", type=float, default=60.0, show_default=True, metavar="S",
-              help="Seconds for importing the target.")
+@click.option(
+    "--start-timeout",
+    type=float,
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds for importing the target.",
+)
 @click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Processes that run the target.")
 @click.option("--memory", type=int, metavar="MIB", help="Largest resident size of such a process.")
 @click.option("--python", metavar="PATH", help="Interpreter that runs the target; posvec need not be installed there.")
 @click.option("--report", "reports", multiple=True, metavar="KIND=FILE", help="Also write json=FILE or junit=FILE.")
 @click.pass_context
 def verify(
-    ctx: click.Context, target: str, match: str | None, build: str | None, vectors: Path | None,
-    stream: Stream | None, select: str | None, quick: bool, fresh: int | None, fresh_seed: int | None, golden: bool,
-    fail_fast: bool, strict: bool, timeout: float, start_timeout: float, jobs: int, memory: int | None,
-    python: str | None, reports: tuple[str, ...],
+    ctx: click.Context,
+    target: str,
+    match: str | None,
+    build: str | None,
+    vectors: Path | None,
+    stream: Stream | None,
+    select: str | None,
+    quick: bool,
+    fresh: int | None,
+    fresh_seed: int | None,
+    golden: bool,
+    fail_fast: bool,
+    strict: bool,
+    timeout: float,
+    start_timeout: float,
+    jobs: int,
+    memory: int | None,
+    python: str | None,
+    reports: tuple[str, ...],
 ) -> None:
     """Check an implementation against golden vectors.
 
@@ -56,7 +83,10 @@ def verify(
 
     level = Match.parse(match) if match is not None else None
     options = RunOptions(
-        python=python, timeout=timeout, start_timeout=start_timeout, jobs=jobs,
+        python=python,
+        timeout=timeout,
+        start_timeout=start_timeout,
+        jobs=jobs,
         memory=memory * 2**20 if memory is not None else None,
     )
     files = [ReportFile.parse(text) for text in reports]
@@ -66,9 +96,17 @@ def verify(
     sources = find_vectors(vectors=vectors, stream=stream, fresh=fresh, fresh_seed=fresh_seed, golden=golden)
     report = run(
         Request(
-            target=parsed, options=options, match=level or Match.parse(sources.vectors[0].suite.default_match),
-            vectors=sources.vectors, vectors_facts=sources.facts, build=build, select=select, quick=quick,
-            fail_fast=fail_fast, strict=strict, reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
+            target=parsed,
+            options=options,
+            match=level or Match.parse(sources.vectors[0].suite.default_match),
+            vectors=sources.vectors,
+            vectors_facts=sources.facts,
+            build=build,
+            select=select,
+            quick=quick,
+            fail_fast=fail_fast,
+            strict=strict,
+            reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
         ),
         ScreenProgress(quick=quick),
     )
@@ -82,8 +120,14 @@ def _repeated(ctx: click.Context, fresh_seed: str) -> tuple[str, ...]:
     """Return the options that a command needs to run the same case the same way."""
     words: list[str] = []
     for name, option in (
-        ("match", "--match"), ("build", "--build"), ("vectors", "--vectors"), ("stream", "--stream"),
-        ("python", "--python"), ("fresh", "--fresh"), ("memory", "--memory"), ("timeout", "--timeout"),
+        ("match", "--match"),
+        ("build", "--build"),
+        ("vectors", "--vectors"),
+        ("stream", "--stream"),
+        ("python", "--python"),
+        ("fresh", "--fresh"),
+        ("memory", "--memory"),
+        ("timeout", "--timeout"),
     ):
         value = ctx.params[name]
         if value is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
