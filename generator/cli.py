@@ -80,12 +80,10 @@ def _check(given: set[str], *, stream: Stream, output: Path, vectors: Path | Non
         if name in given:
             raise click.UsageError(f"{option} does not go with --check, which takes the file as it is.")
     from posvec.generator.generate import check as run
-    from posvec.vectors.golden import Golden, locate
+    from posvec.vectors.golden import Golden, file_name, locate
 
     # --vectors FILE says its stream itself; a folder may hold both.
-    path = locate(vectors if vectors is not None else output, stream)
-    if not path.exists() and vectors is None:
-        raise InvalidArgument("--output", str(output), "a folder with golden files", hint="or name one with --vectors")
+    path = output / file_name(_SUITE.suite.name, stream) if vectors is None else locate(vectors, stream)
     golden = Golden.open(path)
     if "stream" in given and golden.stream != stream:
         raise InvalidArgument("--stream", stream, f"{golden.stream}, the stream of {path}")
