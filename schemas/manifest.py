@@ -168,5 +168,5 @@ class Manifest:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=True) + "\n"
 
 
-def _canonical_first(build: Build) -> tuple[bool, Build]:
-    return (not build.is_canonical, build)
+def _canonical_first(build: Build) -> tuple[bool, bool, bool, bool, str]:
+    return (not build.is_canonical, build.jax != "0.10.2", build.mode != "eager", build.isa == "native", build.id)

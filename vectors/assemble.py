@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,12 @@ from numpy.typing import NDArray
 from posvec import __version__
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
-from posvec.schemas.errors import OutputError, ReferenceDisagrees
+from posvec.schemas.errors import OutputError, PosvecError, ReferenceDisagrees
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, Manifest, Recording
 from posvec.schemas.suite import Suite
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
-from posvec.vectors.golden import Golden, content_digest
+from posvec.vectors.golden import INTERVALS, Golden, content_digest
 from posvec.vectors.hdf5 import create_dataset, new_file
 from posvec.vectors.replace import replacing
 from posvec.vectors.ulp import Float32, ordered
@@ -96,11 +95,11 @@ def write_golden(
         with replacing(path) as temporary, replacing(path.with_suffix(".json")) as beside:
             manifest = writer.write(temporary, sources)
             beside.write_text(manifest.to_json(), "ascii", newline="\n")
-    except OSError as error:
-        if isinstance(error, OutputError):
+    except (OSError, RuntimeError) as error:  # h5py reports a full disk as either
+        if isinstance(error, PosvecError):
             raise
         raise OutputError(
-            path, error.strerror or str(error), remedy="free some space or choose another folder with -o"
+            path, getattr(error, "strerror", None) or str(error), remedy="free some space or choose another folder with -o"
         ) from error
     return manifest
 
@@ -157,7 +156,11 @@ class _Writer:
             file.attrs["name"] = manifest.name
             self._write_axes(file)
             for d_model in self._axes["d_model"]:
-                self._write_tables(file.create_group(f"d_model={d_model}"), d_model, sources, recordings)
+                self._write_expected(file.create_group(f"d_model={d_model}"), d_model, sources[0].read)
+            # Recordings outermost: a derived one needs its whole arithmetic in memory, 32 MiB.
+            for source, recording in zip(sources[1:], recordings[1:], strict=True):
+                for d_model in self._axes["d_model"]:
+                    self._write_recording(file[f"d_model={d_model}"], d_model, source.read, recording)
             manifest = replace(manifest, content_sha256=content_digest(file, manifest))
             file.create_dataset("manifest", data=np.bytes_(manifest.to_json().encode("ascii")), track_times=False)
         return manifest
@@ -168,30 +171,29 @@ class _Writer:
             for start in range(0, len(axis), _CHUNK_ELEMENTS):
                 dataset[start : start + _CHUNK_ELEMENTS] = axis.slice(start, start + _CHUNK_ELEMENTS)
 
-    def _write_tables(
-        self, group: h5py.Group, d_model: int, sources: list[_Source], recordings: Sequence[Recording]
-    ) -> None:
+    def _write_expected(self, group: h5py.Group, d_model: int, read: Read) -> None:
         shape = (len(self._axes["seed"]), ROWS, d_model)
         expected = create_dataset(group, "expected", shape, "<f4")
         draw = create_dataset(group, "draw", shape, "<u4")
+        intervals = {name: _Growing(group, name, shape, ("|u1", "<u2", "<u4")) for name in INTERVALS}
         for start, stop in self._chunks(d_model):
-            expected[start:stop] = sources[0].read(d_model, start, stop)
-            draw[start:stop] = self._draws(d_model, start, stop)
-        intervals = {name: _Growing(group, name, shape, ("|u1", "<u2", "<u4")) for name in (
-            "accept_below", "accept_above", "cell_below", "cell_above")}
+            values, draws = read(d_model, start, stop), self._draws(d_model, start, stop)
+            expected[start:stop], draw[start:stop] = values, draws
+            for name, bounds in self._intervals(values, draws).items():
+                intervals[name].put(start, stop, bounds)
+
+    def _write_recording(self, group: h5py.Group, d_model: int, read: Read, recording: Recording) -> None:
+        differences = _Growing(
+            group, f"recordings/{recording.id}", group["expected"].shape, ("|i1", "<i2", "<i4")
+        )
         for start, stop in self._chunks(d_model):
-            for name, values in self._intervals(expected[start:stop], draw[start:stop]).items():
-                intervals[name].put(start, stop, values)
-        for source, recording in zip(sources[1:], recordings[1:], strict=True):
-            differences = _Growing(group, f"recordings/{recording.id}", shape, ("|i1", "<i2", "<i4"))
-            for start, stop in self._chunks(d_model):
-                values = source.read(d_model, start, stop)
-                difference = ordered(values).astype(np.int64) - ordered(expected[start:stop])
-                self._check_accepted(
-                    recording, d_model, start, difference,
-                    group["accept_below"][start:stop], group["accept_above"][start:stop],
-                )
-                differences.put(start, stop, difference)
+            values = read(d_model, start, stop)
+            difference = ordered(values).astype(np.int64) - ordered(group["expected"][start:stop])
+            self._check_accepted(
+                recording, d_model, start, difference,
+                group["accept_below"][start:stop], group["accept_above"][start:stop],
+            )
+            differences.put(start, stop, difference)
 
     def _intervals(self, expected: Float32, draws: NDArray[np.uint32]) -> dict[str, NDArray[np.int64]]:
         position = ordered(expected).astype(np.int64)

@@ -32,6 +32,13 @@ def replacing(path: Path) -> Iterator[Path]:
             temporary.unlink()
 
 
+def probe_folder(path: Path) -> None:
+    """Raise the OSError that :func:`replacing` would meet when it creates a file beside ``path``."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX, dir=path.parent)
+    os.close(handle)
+    Path(name).unlink()
+
+
 def _umask() -> int:
     umask = os.umask(0)
     os.umask(umask)

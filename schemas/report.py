@@ -1,0 +1,190 @@
+"""What a run of ``posvec verify`` found: the outcome of each case and the verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from posvec.schemas.errors import printable
+
+Outcome = Literal["pass", "layout", "rounding", "value", "coercion", "error", "timeout", "crash", "not-run"]
+OUTCOMES: tuple[Outcome, ...] = (
+    "pass", "layout", "rounding", "value", "coercion", "error", "timeout", "crash", "not-run",
+)
+FORMAT = "posvec-report"
+FORMAT_VERSION = 1
+SCHEMA_FILE = "report.schema.json"
+TEXT_LIMIT = 64 * 1024
+
+VerdictCode = Literal["exact", "equivalent", "ulp", "rounding", "not-conforming", "could-not-judge", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseResult:
+    """The outcome of one case; ``detail`` is one paragraph, safe to show."""
+
+    id: str
+    outcome: Outcome
+    seconds: float
+    max_ulp: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The first failing element, and the command that shows it alone.
+
+    ``expected`` and ``got`` are decimal, the ``_hex`` fields C99 hexadecimal floats, the ``_bits`` fields the
+    IEEE 754 encoding. All are None where no element can be named (layout, exceptions, crashes).
+    """
+
+    case: str
+    outcome: Outcome
+    detail: str
+    position: int | None = None
+    feature: int | None = None
+    expected: str | None = None
+    expected_hex: str | None = None
+    expected_bits: str | None = None
+    got: str | None = None
+    got_hex: str | None = None
+    got_bits: str | None = None
+    ulp: int | None = None
+    more_elements: int = 0
+    more_cases: int = 0
+    reproduce: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elements:
+    """Counts over all elements compared; see :class:`posvec.verifier.levels.Comparison`."""
+
+    compared: int = 0
+    differing: int = 0
+    unexplained: int = 0
+    other_build: int = 0
+    outside_accept: int = 0
+    outside_cell: int = 0
+    max_ulp: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What the behaviour checks found: for each check the cases that failed it, and why it did not run."""
+
+    checked: int = 0
+    seconds: float = 0.0
+    repeat: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    aliasing: tuple[str, ...] = ()
+    skipped: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether any check failed."""
+        return bool(self.repeat or self.order or self.aliasing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One run, whole. Everything in it that came from the target has been made safe to show.
+
+    Attributes:
+        verdict: How the run ended, as a word for machines.
+        sentence: The verdict for people, one line.
+        exit_code: What the command exits with.
+        target: The target as it was asked for.
+        vectors: Where the cases came from: name, file or fresh seed, content digest.
+        level_asked: ``exact``, ``equivalent`` or ``ulp:N``.
+        build_asked: The one build whose bytes were asked for, if any.
+        levels_held: Every level that holds in all cases that ran; empty unless all selected cases ran.
+        explained_by: Labels of the recordings that alone explain every case.
+        elements: Counts of elements.
+        results: One result a case, in the order of the run.
+        selected: How many of the cases in ``total`` were selected; coercion cases apart.
+        total: Cases there are.
+        failure: The first failure, if any.
+        notes: Sentences that a reader must see: what the target ran on that makes it differ, and so on.
+        behaviour: The behaviour checks.
+        environment: What the target ran on.
+        output: What the target printed to stdout and stderr, capped.
+        restarts: How often its process was started again after a crash or timeout.
+        seconds: Wall time of the cases, of start-up, and of everything.
+
+    """
+
+    verdict: VerdictCode
+    sentence: str
+    exit_code: int
+    target: str
+    vectors: Mapping[str, str]
+    level_asked: str
+    build_asked: str | None
+    levels_held: tuple[str, ...]
+    explained_by: tuple[str, ...]
+    elements: Elements
+    results: tuple[CaseResult, ...]
+    selected: int
+    total: int
+    failure: Failure | None
+    notes: tuple[str, ...]
+    behaviour: Behaviour
+    environment: Mapping[str, str]
+    output: str
+    restarts: int
+    seconds: Mapping[str, float]
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Cases by outcome, every outcome named."""
+        counted = Counter(result.outcome for result in self.results)
+        return {outcome: counted[outcome] for outcome in OUTCOMES}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON values, as ``report.schema.json`` describes them."""
+        from posvec import __version__  # noqa: PLC0415
+
+        return {
+            "$schema": SCHEMA_FILE,
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "posvec": __version__,
+            "verdict": {"code": self.verdict, "sentence": self.sentence, "exit_code": self.exit_code},
+            "target": self.target,
+            "vectors": dict(self.vectors),
+            "level_asked": self.level_asked,
+            "build_asked": self.build_asked,
+            "levels_held": list(self.levels_held),
+            "explained_by": list(self.explained_by),
+            "counts": {"selected": self.selected, "total": self.total, **self.counts},
+            "elements": asdict(self.elements),
+            "failure": asdict(self.failure) if self.failure else None,
+            "notes": list(self.notes),
+            "behaviour": {
+                **asdict(self.behaviour),
+                **{k: list(getattr(self.behaviour, k)) for k in ("repeat", "order", "aliasing")},
+            },
+            "environment": dict(self.environment),
+            "output": self.output,
+            "restarts": self.restarts,
+            "seconds": {name: round(value, 6) for name, value in self.seconds.items()},
+            "cases": [
+                {
+                    "id": result.id,
+                    "outcome": result.outcome,
+                    "seconds": round(result.seconds, 6),
+                    "max_ulp": result.max_ulp,
+                    "detail": result.detail,
+                }
+                for result in self.results
+            ],
+        }
+
+
+def safe_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return untrusted text with control characters as escapes (line ends and tabs kept), cut in the middle."""
+    if len(text) > limit:
+        text = f"{text[: limit // 2]}\n… {len(text) - limit} characters left out …\n{text[-(limit // 2) :]}"
+    return printable(text, keep="\n\t")

@@ -1,0 +1,108 @@
+"""The ``posvec`` command: a group whose commands are loaded only when they are used, and the one place that exits."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from posvec import __version__
+from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
+
+COMMANDS = {
+    "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),
+    "show": ("posvec.verifier.commands.show:show", "Print the golden values of one case, for any seed."),
+    "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
+    "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
+    # A string, not an import: the generator needs JAX, and the verifier must never load it.
+    "generate": ("posvec.generator.cli:generate", "Make golden vectors by running the Flax reference."),
+}
+MISSING_EXTRA = "this command needs JAX and Flax, which are not installed: pip install 'posvec[jax]'"
+
+
+class LazyGroup(click.Group):
+    """Loads the module of a command only when that command is used; ``--help`` loads none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return the command, or None if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is answered with the nearest name."""
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f" ({', '.join(COMMANDS)})"
+            raise click.UsageError(f"there is no command {printable(args[0])!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(__version__, prog_name="posvec", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Golden vectors for learned position embeddings, and the verdict on any implementation.
+
+    \b
+    Exit status: 0 conforms (or equal, or holds), 1 does not, 2 usage,
+    3 could not judge, 130 interrupted.
+    """
+
+
+def main() -> None:
+    """Run the command and exit with its status. Every error of a user's is one sentence on stderr."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with these arguments and return its exit status."""
+    try:
+        status: Any = cli.main(args=arguments, prog_name="posvec", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.Abort:
+        return _fail("interrupted", 130)
+    except click.ClickException as error:
+        return _fail(_one_line(error), 2 if isinstance(error, click.UsageError) else 3)
+    except PosvecError as error:
+        if isinstance(error, TargetUnavailable) and error.details:
+            click.echo(printable(error.details, keep="\n\t").rstrip(), err=True)
+        return _fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except BrokenPipeError:
+        # The reader (head, less) has gone: say nothing more, and keep Python from trying at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return status if isinstance(status, int) else 0
+
+
+def _one_line(error: click.ClickException) -> str:
+    message = " ".join(error.format_message().split())
+    if isinstance(error, click.UsageError) and error.ctx is not None and not message.endswith("?"):
+        return f"{message.rstrip('.')}; see `{error.ctx.command_path} --help`."
+    return message
+
+
+def _fail(message: str, status: int) -> int:
+    click.echo(f"posvec: {printable(message)}", err=True)
+    return status

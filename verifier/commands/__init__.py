@@ -1,0 +1,1 @@
+"""The commands of ``posvec``: each parses, calls, renders and returns an exit status."""

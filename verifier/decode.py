@@ -1,0 +1,148 @@
+"""Decodes wrong values by their cells: which draw is behind a float32, and what that says about the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from posvec.schemas.build import Stream
+from posvec.schemas.case import Case
+from posvec.schemas.errors import VectorsError
+from posvec.vectors.derive import table_bits
+from posvec.vectors.draws import DrawTable
+from posvec.vectors.known import Known
+from posvec.vectors.ulp import Float32, ordered
+from posvec.verifier.levels import TOO_FEW_FOR_CELLS, differences, outside
+
+_SAMPLE = 20_000
+_GENUINE = 0.98
+"""Share of values that must be known values of the draws they decode to, to be called draws of another stream."""
+
+Pair = tuple[Case, Float32, Known]
+
+
+def explain_element(values: Float32, known: Known, index: int) -> str:
+    """Say in one clause what draw is behind ``values[index]`` and how that compares with the right one."""
+    got, draw = values[index : index + 1], int(known.draw[index])
+    if np.isnan(got[0]):
+        return "NaN came"
+    if np.isinf(got[0]):
+        return "an infinity came"
+    table = _table()
+    if table is None:
+        return ""
+    decoded = int(table.decode(got)[0])
+    off = _beyond_span(table, got, known.draw[index : index + 1])
+    if decoded == draw:
+        if off == 0:
+            return f"draw {draw:,}, as expected: the value lies between those that recorded builds give"
+        return f"draw {draw:,}, as expected: your rounding is {off} ULP beyond every known value"
+    if abs(decoded - draw) == 1:
+        return f"draw {decoded:,} instead of {draw:,}: neighbours, your erf_inv is {off} ULP off here"
+    return f"draw {decoded:,} instead of {draw:,}"
+
+
+def explain_run(pairs: Sequence[Pair], *, stream: Stream) -> list[str]:
+    """Say what the failing arrays of a run have in common, as far as their draws tell."""
+    table = _table()
+    if table is None:
+        return []
+    values, draws, words, slack = _sample(pairs, stream)
+    if not values.size:
+        return []
+    finite = np.isfinite(values)
+    if not finite.all():
+        return [f"{np.count_nonzero(~finite):,} of {values.size:,} failing elements looked at are NaN or infinite."]
+    if np.all(values == values[0]):
+        return [f"Every element is {float(values[0])!r}."] if values.size > 1 else []
+    decoded = table.decode(values).astype(np.int64)
+    away = decoded - draws
+    if np.abs(away).max() <= 1:
+        finer = _finer_uniform(table, values, draws, words)
+        return [finer] if finer is not None else []
+    if slack:
+        return []  # honest values, a little beyond their cells
+    if np.array_equal(np.sort(decoded), np.sort(draws)):
+        return ["The draws are the right ones in another order."]
+    genuine = np.mean(_beyond_spans(table, values, decoded) == 0)
+    if values.size >= 4 and genuine >= _GENUINE:
+        right = np.mean(away == 0)
+        what = f"{right:.0%} of the draws are right, the others are" if right > 0.01 else "The draws are"
+        return [f"{what} those of another random stream: each value is a right one for another draw, so key, counter "
+                "or position differ, and scale and erf_inv do not."]
+    ratio = values.astype(np.float64) / table.correctly_rounded()[draws]
+    if values.size >= 4 and np.ptp(ratio) <= 1e-5 * abs(ratio[0]):
+        return [f"Every element is the right draw times {ratio.mean():.6g}: the scale differs."]
+    return ["The values are not draws of this distribution at all, and no constant multiple of the right ones."]
+
+
+def _sample(pairs: Sequence[Pair], stream: Stream) -> tuple[Float32, NDArray[Any], NDArray[Any], bool]:
+    largest: dict[tuple[int, int], Pair] = {}
+    for pair in pairs:
+        case, values, _ = pair
+        key = (case.args["seed"], case.args["d_model"])
+        if key not in largest or values.size > largest[key][1].size:
+            largest[key] = pair
+    got, draws, words, honest, size = [], [], [], True, 0
+    for (seed, d_model), (case, values, known) in largest.items():
+        if size >= _SAMPLE:
+            break
+        got.append(values)
+        draws.append(known.draw.astype(np.int64))
+        words.append(table_bits([seed], d_model, stream=stream).reshape(-1)[: values.size])
+        honest &= not outside(differences(values, known), known.accept_below, known.accept_above).any()
+        size += values.size
+    if not got:
+        empty = np.empty(0, np.int64)
+        return np.empty(0, np.float32), empty, empty, True
+    return np.concatenate(got), np.concatenate(draws), np.concatenate(words), honest
+
+
+def _finer_uniform(
+    table: DrawTable, values: Float32, draws: NDArray[Any], words: NDArray[Any]
+) -> str | None:
+    """Say whether the values are those of a uniform of more than 23 bits: where they lie between draws tells."""
+    if values.size < TOO_FEW_FOR_CELLS:
+        return None
+    truth = table.correctly_rounded()
+    low, high = truth[np.maximum(draws - 1, 0)].astype(np.float64), truth[draws].astype(np.float64)
+    above = truth[np.minimum(draws + 1, len(truth) - 1)].astype(np.float64)
+    value = values.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        position = np.where(value >= high, (value - high) / (above - high), (value - high) / (high - low))
+    inner = (draws > 0) & (draws < len(truth) - 1)
+    fractions = {
+        23: np.zeros(len(words)),
+        24: (words >> 8 & 1) / 2,
+        32: (words & 0x1FF) / 512,
+    }
+    error = {bits: float(np.median(np.abs(position - f)[inner])) for bits, f in fractions.items()}
+    best = min(error, key=lambda bits: error[bits])
+    if best == 23 or error[best] > 0.25 * error[23]:
+        return None
+    return (f"The uniform has {best} bits instead of 23: each value lies between its draw and the next one, just where "
+            f"the further bits of its random word put it. Use the upper 23 bits alone: bits >> 9.")
+
+
+def _beyond_span(table: DrawTable, got: Float32, draw: NDArray[Any]) -> int:
+    return int(_beyond_spans(table, got, draw)[0])
+
+
+def _beyond_spans(table: DrawTable, values: Float32, draws: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many ULP each value lies outside the span of the known values of its draw."""
+    low, high = (bound[draws].astype(np.int64) for bound in table.span())
+    position = ordered(values).astype(np.int64)
+    return np.maximum(np.maximum(low - position, position - high), 0)
+
+
+@cache
+def _table() -> DrawTable | None:
+    """Return the draw table; a report can do without the explanations that need it."""
+    try:
+        return DrawTable.load()
+    except VectorsError:
+        return None

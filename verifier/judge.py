@@ -1,0 +1,143 @@
+"""From answers to outcomes: each case alone, then what only the whole run can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from posvec.schemas.answer import Answer
+from posvec.schemas.case import Case
+from posvec.schemas.report import CaseResult, Elements, Outcome, safe_text
+from posvec.vectors.known import Known, Vectors
+from posvec.vectors.ulp import Float32
+from posvec.verifier.layout import judge_layout
+from posvec.verifier.levels import NOT_FINITE, Comparison, Match, cell_allowance, compare
+
+_DETAIL_LIMIT = 4000
+_STOPPED: dict[str, Outcome] = {"raised": "error", "timeout": "timeout", "crash": "crash", "not-run": "not-run"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One case with its outcome and, where values could be compared, how they compare."""
+
+    case: Case
+    result: CaseResult
+    comparison: Comparison | None = None
+    values: Float32 | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunJudgement:
+    """All cases of a run, judged.
+
+    Attributes:
+        cases: The judged cases, in order.
+        elements: Counts over the cases that count (coercion cases do not).
+        explained_by: Bit mask of the recordings that alone explain every compared case.
+        cells_hold: Whether few enough elements lie outside their own cell for ``equivalent``.
+
+    """
+
+    cases: tuple[Judged, ...]
+    elements: Elements
+    explained_by: int
+    cells_hold: bool
+
+
+def judge_case(
+    case: Case, answer: Answer, vectors: Vectors, match: Match, *, build: int | None = None
+) -> Judged:
+    """Judge one answer; the known values of its case are looked up here, after the answer has come."""
+    stopped = _STOPPED.get(answer.kind)
+    if stopped is not None:
+        return _judged(case, answer, stopped, answer.detail)
+    known = vectors.known(case)
+    layout = judge_layout(answer, suite=vectors.suite, case=case, length=known.expected.size)
+    if layout.problem is not None or layout.values is None:
+        detail = (layout.problem or "") + _loosely(layout.loosely, known, match)
+        return _judged(case, answer, "layout", detail)
+    comparison = compare(layout.values, known, build=build)
+    outcome: Outcome = "pass"
+    if not comparison.holds(match):
+        outcome = "value" if comparison.outside_accept or match.kind == "equivalent" else "rounding"
+    return _judged(case, answer, outcome, "", comparison=comparison, values=layout.values)
+
+
+def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
+    """Judge what only the whole run can tell, and return every case with its final outcome."""
+    cases = [_coerced(one) for one in judged]
+    counted = [one.comparison for one in cases if one.comparison is not None and one.case.coercion is None]
+    elements = Elements(
+        compared=sum(c.elements for c in counted),
+        differing=sum(c.differing for c in counted),
+        unexplained=sum(c.unexplained for c in counted),
+        other_build=sum(c.other_build for c in counted),
+        outside_accept=sum(c.outside_accept for c in counted),
+        outside_cell=sum(c.outside_cell for c in counted),
+        max_ulp=max((c.max_ulp for c in counted), default=0),
+    )
+    explained = -1
+    for comparison in counted:
+        explained &= comparison.explained_by
+    cells_hold = elements.outside_cell <= cell_allowance(elements.compared)
+    if not cells_hold:
+        cases = [_beyond_cells(one, match) for one in cases]
+    return RunJudgement(
+        cases=tuple(cases), elements=elements, explained_by=explained if counted else 0, cells_hold=cells_hold
+    )
+
+
+def levels_held(run: RunJudgement) -> tuple[str, ...]:
+    """Return every level that holds in all cases that decide; none unless each ran and had the right layout."""
+    deciding = [one for one in run.cases if one.case.coercion is None]
+    if any(one.comparison is None for one in deciding) or not run.elements.compared:
+        return ()
+    held = []
+    if run.elements.unexplained == 0:
+        held.append("exact")
+    if run.elements.outside_accept == 0 and run.cells_hold:
+        held.append("equivalent")
+    if run.elements.max_ulp < NOT_FINITE:
+        held.append(f"ulp:{run.elements.max_ulp}")
+    return tuple(held)
+
+
+def _judged(
+    case: Case, answer: Answer, outcome: Outcome, detail: str, *,
+    comparison: Comparison | None = None, values: Float32 | None = None,
+) -> Judged:
+    result = CaseResult(
+        id=case.id, outcome=outcome, seconds=answer.seconds, detail=safe_text(detail, limit=_DETAIL_LIMIT),
+        max_ulp=comparison.max_ulp if comparison else None,
+    )
+    return Judged(case=case, result=result, comparison=comparison, values=values)
+
+
+def _coerced(one: Judged) -> Judged:
+    if one.case.coercion is None or one.result.outcome in ("pass", "not-run", "rounding"):
+        return one
+    how = {"str": 'strings such as "3"', "float": "floats such as 3.0",
+           "numpy": "np.int32(3)" if one.case.numpy_int32 else "np.int64(3)"}[one.case.coercion]
+    was = one.result.outcome
+    detail = f"with the arguments given as {how}: {was}. {one.result.detail}".rstrip()
+    return replace(one, result=replace(one.result, outcome="coercion", detail=detail))
+
+
+def _beyond_cells(one: Judged, match: Match) -> Judged:
+    comparison = one.comparison
+    if comparison is None or not comparison.outside_cell or match.kind == "ulp" or one.case.coercion:
+        return one
+    if match.kind == "exact" and one.result.outcome == "pass":
+        return one
+    detail = f"{comparison.outside_cell} of {comparison.elements} elements lie outside the cell of their own draw"
+    return replace(one, result=replace(one.result, outcome="value", detail=detail))
+
+
+def _loosely(values: Float32 | None, known: Known, match: Match) -> str:
+    if values is None or not values.size:
+        return ""
+    comparison = compare(values, known)
+    if comparison.holds(match):
+        return " (the values, read as flat float32, are right)"
+    return "" if comparison.outside_accept else " (the draws, read as flat float32, are right)"
