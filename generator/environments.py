@@ -16,7 +16,7 @@ STAMP = "posvec-ready.txt"
 _PROBE = "import ensurepip, sys, venv; print(sys.version_info[0], sys.version_info[1])"
 
 
-class EnvironmentUnavailable(PosvecError, RuntimeError):
+class EnvironmentMissingError(PosvecError, RuntimeError):
     """An environment that cannot be built here (exit 3)."""
 
     def __init__(self, jax: str, problem: str, *, remedy: str) -> None:
@@ -42,12 +42,16 @@ class Pins:
     def requirements(self) -> tuple[str, ...]:
         """What pip installs, one requirement each. jaxlib always has JAX's own version here."""
         return (
-            f"jax=={self.jax}", f"jaxlib=={self.jax}", f"flax=={self.flax}",
-            f"numpy=={self.numpy}", f"ml_dtypes=={self.ml_dtypes}",
+            f"jax=={self.jax}",
+            f"jaxlib=={self.jax}",
+            f"flax=={self.flax}",
+            f"numpy=={self.numpy}",
+            f"ml_dtypes=={self.ml_dtypes}",
         )
 
 
-# At least one a rounding: erf_inv changed in 0.7.0 and 0.8.3, the stream's default in 0.5.0, the initializer in 0.12.
+# At least one a rounding: erf_inv changed in 0.7.0 and 0.8.3, the stream's default in 0.5.0, the initializer
+# in 0.12.
 ENVIRONMENTS = (
     Pins(jax="0.4.38", flax="0.10.4", numpy="2.4.6", first_python=11, last_python=13),
     Pins(jax="0.5.3", flax="0.10.6", numpy="2.4.6", first_python=11, last_python=13),
@@ -76,7 +80,7 @@ def build(pins: Pins, *, folder: Path, root: Path) -> Path:
         root: The checkout of posvec, installed into it as editable, so that it generates with this very code.
 
     Raises:
-        EnvironmentUnavailable: No fitting Python is found, or an install fails.
+        EnvironmentMissingError: No fitting Python is found, or an install fails.
 
     """
     venv = folder / f"jax-{pins.jax}"
@@ -98,25 +102,25 @@ def find_python(pins: Pins) -> Path:
     Looks at the running one, at ``python3.N`` on PATH, and at pyenv's versions.
 
     Raises:
-        EnvironmentUnavailable: There is none.
+        EnvironmentMissingError: There is none.
 
     """
-    found = {}
+    found: dict[int, Path] = {}
     for candidate in _candidates(pins):
         minor = _minor(candidate)
         if minor is not None and pins.first_python <= minor <= pins.last_python:
             found.setdefault(minor, candidate)
     if not found:
-        raise EnvironmentUnavailable(
+        raise EnvironmentMissingError(
             pins.jax,
-            f"needs Python 3.{pins.first_python} to 3.{pins.last_python} with venv and ensurepip, and none was found",
+            f"needs Python 3.{pins.first_python} to 3.{pins.last_python} with venv and ensurepip; none was found",
             remedy=f"install one, for instance as python3.{pins.first_python} on PATH or with pyenv",
         )
     return found[min(found)]
 
 
 def clean_environ(**added: str) -> dict[str, str]:
-    """Return this process's environment without anything that steers JAX, XLA, Flax or Python, and with ``added``."""
+    """Return this process's environment without what steers JAX, XLA, Flax or Python, and with ``added``."""
     steering = ("JAX", "XLA", "FLAX", "TF_XLA", "PYTHON", "EAGER_CONSTANT")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
     return {**kept, "JAX_PLATFORMS": "cpu", **added}
@@ -133,7 +137,7 @@ def _candidates(pins: Pins) -> Iterator[Path]:
 
 
 def _minor(python: Path) -> int | None:
-    """Return N of a working Python 3.N that can make virtual environments; pyenv's shims may not work at all."""
+    """Return N of a working Python 3.N that can make virtual environments; pyenv's shims may fail."""
     try:
         done = subprocess.run(
             [str(python), "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True
@@ -148,5 +152,9 @@ def _run(pins: Pins, command: list[str], remedy: str) -> None:
     done = subprocess.run(command, env=clean_environ(), capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        problem = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no output")
-        raise EnvironmentUnavailable(pins.jax, f"`{' '.join(command[:4])} …` failed: {problem}", remedy=remedy)
+        problem = next(
+            (line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no output"
+        )
+        raise EnvironmentMissingError(
+            pins.jax, f"`{' '.join(command[:4])} …` failed: {problem}", remedy=remedy
+        )

@@ -22,16 +22,20 @@ from rich.progress import Progress
 from rich.table import Table
 
 from posvec.generator.environment import STREAM_VARIABLE, cpu_instruction_set
-from posvec.generator.environments import ENVIRONMENTS, EnvironmentUnavailable, Pins, build, clean_environ
+from posvec.generator.environments import ENVIRONMENTS, EnvironmentMissingError, Pins, build, clean_environ
 from posvec.schemas.build import STREAMS, Mode, Stream
 from posvec.schemas.errors import InvalidArgument, PosvecError
 
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = Path("generator/references/learned_pos_embed.py")
 NATIVE = "unset"
-# Each instruction set needs a CPU that has it: on another, the flag limits nothing and would record the same twice.
-ISAS = {NATIVE: {"AVX512", "AVX2", "AVX", "SSE4_2", "generic"}, "AVX512": {"AVX512"}, "AVX2": {"AVX512", "AVX2"},
-        "SSE4_2": {"AVX512", "AVX2", "AVX", "SSE4_2"}}
+# Each instruction set needs a CPU that has it: on another the flag limits nothing.
+ISAS = {
+    NATIVE: {"AVX512", "AVX2", "AVX", "SSE4_2", "generic"},
+    "AVX512": {"AVX512"},
+    "AVX2": {"AVX512", "AVX2"},
+    "SSE4_2": {"AVX512", "AVX2", "AVX", "SSE4_2"},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Setting:
 
 @dataclass(slots=True, kw_only=True)
 class Results:
-    """What came of each setting, for the table: rows are versions and streams or modes, columns ISA settings."""
+    """What came of each setting: rows are versions and streams or modes, columns ISA settings."""
 
     cells: dict[tuple[str, str, str], str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -64,7 +68,9 @@ class Results:
         return table
 
 
-def environments(versions: Sequence[str], *, folder: Path, results: Results, say: Callable[[str], None]) -> dict[Pins, Path]:
+def environments(
+    versions: Sequence[str], *, folder: Path, results: Results, say: Callable[[str], None]
+) -> dict[Pins, Path]:
     """Build the environments of these versions; those that cannot be built here become problems."""
     pythons = {}
     for pins in ENVIRONMENTS:
@@ -73,7 +79,7 @@ def environments(versions: Sequence[str], *, folder: Path, results: Results, say
         say(f"environment: JAX {pins.jax}")
         try:
             pythons[pins] = build(pins, folder=folder, root=ROOT)
-        except EnvironmentUnavailable as error:
+        except EnvironmentMissingError as error:
             results.problems.append(f"{error} What is recorded of it is kept.")
     return pythons
 
@@ -83,7 +89,9 @@ def settings(pythons: dict[Pins, Path], streams: Sequence[Stream], *, results: R
     cpu = cpu_instruction_set()
     missing = [isa for isa, cpus in ISAS.items() if cpu not in cpus]
     if missing:
-        results.problems.append(f"This CPU ({cpu}) lacks {', '.join(missing)}; what is recorded of it is kept.")
+        results.problems.append(
+            f"This CPU ({cpu}) lacks {', '.join(missing)}; what is recorded of it is kept."
+        )
     return [
         Setting(pins=pins, python=python, isa=isa, stream=stream)
         for pins, python in pythons.items()
@@ -95,7 +103,16 @@ def settings(pythons: dict[Pins, Path], streams: Sequence[Stream], *, results: R
 
 def record(setting: Setting, output: Path) -> str:
     """Record one setting into the golden file in ``output``; return an empty text, or what went wrong."""
-    command = [str(setting.python), "-m", "posvec", "generate", "--stream", setting.stream, "--output", str(output)]
+    command = [
+        str(setting.python),
+        "-m",
+        "posvec",
+        "generate",
+        "--stream",
+        setting.stream,
+        "--output",
+        str(output),
+    ]
     done = subprocess.run(
         command, env=setting.environ(), capture_output=True, text=True, check=False, cwd=tempfile.gettempdir()
     )
@@ -103,15 +120,24 @@ def record(setting: Setting, output: Path) -> str:
 
 
 def verify(setting: Setting, mode: Mode) -> str:
-    """Verify the reference under one setting and return the strictest level that holds, or what went wrong."""
+    """Verify the reference under one setting and return the strictest level that holds, or what failed."""
     function = "learned_pos_embed_forward" + ("_jit" if mode == "jit" else "")
     environ = setting.environ()
     environ[STREAM_VARIABLE] = "1" if setting.stream == "partitionable" else "0"
     with tempfile.TemporaryDirectory(prefix="posvec-matrix-") as folder:
         report = Path(folder) / "report.json"
         command = [
-            sys.executable, "-m", "posvec", "verify", f"{ROOT / REFERENCE}:{function}", "--python",
-            str(setting.python), "--stream", setting.stream, "--report", f"json={report}",
+            sys.executable,
+            "-m",
+            "posvec",
+            "verify",
+            f"{ROOT / REFERENCE}:{function}",
+            "--python",
+            str(setting.python),
+            "--stream",
+            setting.stream,
+            "--report",
+            f"json={report}",
             *(["--quick", "--timeout", "60"] if mode == "jit" else []),
         ]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, cwd=folder)
@@ -127,14 +153,21 @@ def main() -> None:
 
 
 _VERSIONS = click.option(
-    "--jax", "versions", metavar="LIST", default=",".join(pins.jax for pins in ENVIRONMENTS), show_default=True,
+    "--jax",
+    "versions",
+    metavar="LIST",
+    default=",".join(pins.jax for pins in ENVIRONMENTS),
+    show_default=True,
     help="JAX versions, separated by commas.",
 )
 _VENVS = click.option(
     "--venvs", type=click.Path(path_type=Path), default=ROOT / ".venvs", help="Folder of the environments."
 )
 _JOBS = click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, show_default=True,
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=os.cpu_count() or 1,
+    show_default=True,
     help="Processes at a time.",
 )
 
@@ -144,7 +177,9 @@ _JOBS = click.option(
 @_VENVS
 @_JOBS
 @click.option("--stream", "streams", type=click.Choice(STREAMS), multiple=True, default=STREAMS)
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=ROOT / "vectors", help="Golden files.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), default=ROOT / "vectors", help="Golden files."
+)
 def record_command(versions: str, venvs: Path, jobs: int, streams: tuple[Stream, ...], output: Path) -> None:
     """Record each setting, eager and jit, into the golden files."""
     results, console = Results(), Console(stderr=True)
@@ -165,8 +200,7 @@ def record_command(versions: str, venvs: Path, jobs: int, streams: tuple[Stream,
 @_VERSIONS
 @_VENVS
 @_JOBS
-@click.option("--full", is_flag=True, help="The jitted reference in full too: hours.")
-def verify_command(versions: str, venvs: Path, jobs: int, full: bool) -> None:
+def verify_command(versions: str, venvs: Path, jobs: int) -> None:
     """Verify the reference under each setting: eager in full, jitted with --quick. All must be exact."""
     results, console = Results(), Console(stderr=True)
     pythons = environments(_checked(versions), folder=venvs, results=results, say=console.print)
@@ -176,7 +210,9 @@ def verify_command(versions: str, venvs: Path, jobs: int, full: bool) -> None:
         level = verify(setting, mode)
         results.cells[setting.pins.jax, f"{setting.stream} {mode}", setting.isa] = level
         if level != "exact":
-            results.problems.append(f"JAX {setting.pins.jax} {mode}, {setting.isa}, {setting.stream}: {level}")
+            results.problems.append(
+                f"JAX {setting.pins.jax} {mode}, {setting.isa}, {setting.stream}: {level}"
+            )
 
     todo = [(setting, mode) for setting in settings(pythons, STREAMS, results=results) for mode in modes]
     _run_all(run, todo, jobs, console)
@@ -192,7 +228,9 @@ def _checked(versions: str) -> list[str]:
     return asked
 
 
-def _run_all(run: Callable[..., None], todo: Sequence[tuple[object, ...]], jobs: int, console: Console) -> None:
+def _run_all(
+    run: Callable[..., None], todo: Sequence[tuple[object, ...]], jobs: int, console: Console
+) -> None:
     with Progress(console=console, disable=not console.is_terminal) as bar, ThreadPoolExecutor(jobs) as pool:
         task = bar.add_task("settings", total=len(todo))
         for _ in pool.map(lambda arguments: run(*arguments), todo):
@@ -201,7 +239,9 @@ def _run_all(run: Callable[..., None], todo: Sequence[tuple[object, ...]], jobs:
 
 def _finish(results: Results, second: str, *, wanted: str) -> None:
     order = [pins.jax for pins in ENVIRONMENTS]
-    results.cells = dict(sorted(results.cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
+    results.cells = dict(
+        sorted(results.cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
+    )
     Console(width=120).print(results.table(second))
     for problem in results.problems:
         click.echo(problem)

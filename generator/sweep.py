@@ -1,12 +1,12 @@
 """Running the reference over seeds and widths: the literal function's bytes, but not its time.
 
-What counts is the literal call, ``learned_pos_embed_forward(seed, 32, d_model)``. It is called itself for few
-seeds. For many, one program stands in for it, and at least one literal call for each d_model is compared with it:
+What counts is the literal call, ``learned_pos_embed_forward(seed, 32, d_model)``. It is called itself for
+few seeds. For many, one program stands in for it, and at least one literal call for each d_model is compared:
 
-- eager: ``jax.vmap`` of ``init`` over a batch of keys, without an outer ``jit``, so that each primitive is compiled
-  on its own as in the literal call;
-- jit: ``init`` and ``apply`` of *one* table under ``jit`` with the key as an argument, so that one compilation
-  serves all seeds. It is not vmapped: a batch is another shape, and XLA rounds some shapes differently.
+- eager: ``jax.vmap`` of ``init`` over a batch of keys, without an outer ``jit``, so that each primitive is
+  compiled on its own as in the literal call;
+- jit: ``init`` and ``apply`` of *one* table under ``jit`` with the key as an argument, so that one
+  compilation serves all seeds. It is not vmapped: a batch is another shape, and XLA rounds some shapes differently.
 
 Rows ``T`` and above never change the rows before them in eager mode, so 32 rows are drawn once for all T.
 """
@@ -31,8 +31,8 @@ LITERAL_SEEDS = 16
 """Up to this many seeds the literal function is called for each, which costs less than compiling a batch."""
 
 _LITERAL_SAMPLE: dict[Mode, int] = {"eager": 2, "jit": 1}
-# JAX 0.7 rounds some elements of a batch differently from the same element alone (stream ``original``, d_model
-# 6, 7 and 12: 0.2 % of the elements), too few for a sample to find them surely.
+# JAX 0.7 rounds some elements of a batch differently from the same element alone (stream ``original``,
+# d_model 6, 7 and 12: 0.2 % of the elements), too few for a sample to find them surely.
 _BATCH_DEPENDENT = ("0.7.", "0.8.0", "0.8.1", "0.8.2")
 _BATCH_ELEMENTS = 1 << 20
 _BATCH_SEEDS = 1024
@@ -64,7 +64,12 @@ class Sweep:
         return self.folder / f"{self.build.mode}-{d_model}.f32"
 
     def read(self, d_model: int, start: int, stop: int) -> Float32:
-        """Return the tables at positions ``start`` to ``stop`` of the seed axis, float32 (stop - start, 32, d_model)."""
+        """Return the tables at positions ``start`` to ``stop`` of the seed axis.
+
+        Returns:
+            float32 array of shape (stop - start, 32, d_model).
+
+        """
         size = ROWS * d_model
         flat = np.fromfile(
             self.path(d_model), dtype="<f4", count=(stop - start) * size, offset=4 * start * size
@@ -73,9 +78,15 @@ class Sweep:
 
 
 def sweep(
-    *, build: Build, reference: str, seeds: Axis, d_models: Axis, folder: Path, advance: Advance = lambda _: None
+    *,
+    build: Build,
+    reference: str,
+    seeds: Axis,
+    d_models: Axis,
+    folder: Path,
+    advance: Advance = lambda _: None,
 ) -> Sweep:
-    """Run the reference of the running build for every seed and d_model, in memory bounded whatever their number.
+    """Run the reference for every seed and d_model, in memory bounded whatever their number.
 
     Args:
         build: The running build; its mode says whether the function runs under ``jit``.
@@ -194,7 +205,7 @@ class _Width:
 
 
 def prng_keys(seeds: list[int]) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """Return ``jax.random.PRNGKey`` of each seed without x64, uint32 of shape (seeds, 2): zero, and the low 32 bits.
+    """Return ``jax.random.PRNGKey`` of each seed without x64: zero, and the low 32 bits; uint32 of shape (seeds, 2).
 
     Source: ``jax._src.prng.threefry_seed``. The literal calls compared with each batch make their keys by
     ``PRNGKey`` itself.
