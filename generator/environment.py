@@ -178,9 +178,10 @@ def parse_xla_flags(text: str) -> tuple[str, list[str]]:
 
 
 def cpu_instruction_set() -> str:
-    """Return the widest instruction set of this CPU: ``AVX512``, ``AVX2``, ``AVX``, ``SSE4_2``, ``generic``.
+    """Return the widest instruction set of this CPU.
 
-    Sources: ``/proc/cpuinfo`` on Linux, ``sysctl`` on macOS; ``generic`` elsewhere and off x86-64.
+    One of ``AVX512``, ``AVX2``, ``AVX``, ``SSE4_2`` and ``generic``, which is also the answer off x86-64
+    and on Windows. Sources: ``/proc/cpuinfo`` on Linux, ``sysctl`` on macOS.
     """
     text = ""
     if sys.platform == "darwin":
@@ -214,9 +215,7 @@ def _import_jax() -> Any:
         if error.name not in ("jax", "jaxlib"):
             raise _unusable(error) from error
         raise _not_installed("jax") from error
-    except (
-        Exception
-    ) as error:  # a broken JAX may raise anything
+    except Exception as error:  # a broken JAX may raise anything
         raise _unusable(error) from error
 
 
@@ -239,7 +238,7 @@ def _require_stream(stream: Stream, environ: Mapping[str, str]) -> None:
         raise EnvironmentRefused(
             STREAM_VARIABLE,
             repr(asked),
-            needed=f"unset {STREAM_VARIABLE}, or ask for --stream {'original' if needed else 'partitionable'}",
+            needed=f"unset it, or ask for --stream {'original' if needed else 'partitionable'}",
             why=f"the stream asked for is {stream!r}",
         )
 

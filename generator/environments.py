@@ -113,7 +113,8 @@ def find_python(pins: Pins) -> Path:
     if not found:
         raise EnvironmentMissingError(
             pins.jax,
-            f"needs Python 3.{pins.first_python} to 3.{pins.last_python} with venv and ensurepip; none was found",
+            f"needs a Python 3.{pins.first_python} to 3.{pins.last_python} with venv and ensurepip, "
+            "and none was found",
             remedy=f"install one, for instance as python3.{pins.first_python} on PATH or with pyenv",
         )
     return found[min(found)]
