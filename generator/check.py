@@ -1,4 +1,4 @@
-"""``posvec generate --check``: whether a golden file still holds for the running build, and if not, what changed."""
+"""``posvec generate --check``: whether a golden file still holds here, and if not, what changed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Verdict:
 
     Attributes:
         build: The running build.
-        against: What it should equal: its own recording, else, in eager mode, ``expected``; None for a ``jit``
-            build that is not recorded, of which nothing is asked.
+        against: What it should equal: its own recording, else, in eager mode, ``expected``; None for
+            a ``jit`` build that is not recorded, of which nothing is asked.
         recorded: Whether the file has a recording of this build.
         difference: How it differs from ``against``.
         equals: Names of the recordings that it equals.
@@ -49,12 +49,12 @@ class Verdict:
         share = f"{found.differ:,} of {found.elements:,} elements ({found.differ / found.elements:.2%})"
         if found.other_draw:
             return (
-                f"{versions} differs from {name} ({self.against.label}) in {share}; the random draws changed in "
-                f"{found.other_draw:,} of them."
+                f"{versions} differs from {name} ({self.against.label}) in {share}; the random draws "
+                f"changed in {found.other_draw:,} of them."
             )
         return (
-            f"{versions} differs from {name} ({self.against.label}) in {share}, by at most {found.max_ulp} ULP; the "
-            f"draws are the same and only the rounding changed{self._equality()}."
+            f"{versions} differs from {name} ({self.against.label}) in {share}, by at most "
+            f"{found.max_ulp} ULP; the draws are the same and only the rounding changed{self._equality()}."
         )
 
     def _equality(self) -> str:
@@ -83,9 +83,7 @@ def judge(golden: Golden, result: Sweep, *, table: DrawTable) -> Verdict:
             for recording in golden.recordings
             if recording is not against and not _compare(golden, result, recording, table).differ
         )
-    return Verdict(
-        build=build, against=against, recorded=bool(own), difference=difference, equals=equals
-    )
+    return Verdict(build=build, against=against, recorded=bool(own), difference=difference, equals=equals)
 
 
 def _compare(golden: Golden, result: Sweep, recording: Recording, table: DrawTable) -> Difference:

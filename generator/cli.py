@@ -1,4 +1,4 @@
-"""``posvec generate``: parse, call, say what was done. JAX and NumPy are imported only once arguments are right."""
+"""``posvec generate``: parse, call, say what happened. JAX and NumPy load only once arguments are right."""
 
 from __future__ import annotations
 
@@ -21,33 +21,74 @@ if TYPE_CHECKING:
 
 _SUITE = LEARNED_POS_EMBED
 _DEFAULTS = _SUITE.default_axes
-_AXIS_PARAMETERS = {"seeds": "--seeds", "T": "--T", "d_model": "--d-model", "force": "--force", "output": "--output"}
+_AXIS_PARAMETERS = {
+    "seeds": "--seeds",
+    "T": "--T",
+    "d_model": "--d-model",
+    "force": "--force",
+    "output": "--output",
+}
 
 
 @click.command()
-@click.option("--seeds", metavar="LIST", default=_DEFAULTS["seed"], show_default=True,
-              help="Seeds: integers and inclusive ranges, such as 0..31,42,-1.")
+@click.option(
+    "--seeds",
+    metavar="LIST",
+    default=_DEFAULTS["seed"],
+    show_default=True,
+    help="Seeds: integers and inclusive ranges, such as 0..31,42,-1.",
+)
 @click.option("--T", "T", metavar="LIST", default=_DEFAULTS["T"], show_default=True, help="Lengths, 0..32.")
-@click.option("--d-model", metavar="LIST", default=_DEFAULTS["d_model"], show_default=True,
-              help="Features per position.")
-@click.option("--stream", type=click.Choice(STREAMS), default="partitionable", show_default=True,
-              help="Which integers a seed gives: jax_threefry_partitionable on, or off as before JAX 0.5.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", default=Path("golden"),
-              show_default=True, help="Folder of the golden file; made if missing.")
+@click.option(
+    "--d-model",
+    metavar="LIST",
+    default=_DEFAULTS["d_model"],
+    show_default=True,
+    help="Features per position.",
+)
+@click.option(
+    "--stream",
+    type=click.Choice(STREAMS),
+    default="partitionable",
+    show_default=True,
+    help="Which integers a seed gives: jax_threefry_partitionable on, or off as before JAX 0.5.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    default=Path("golden"),
+    show_default=True,
+    help="Folder of the golden file; made if missing.",
+)
 @click.option("--force", is_flag=True, help="Replace a file that is damaged or has other axes.")
 @click.option("--check", is_flag=True, help="Write nothing; say whether the file holds for the running JAX.")
-@click.option("--vectors", type=click.Path(path_type=Path), metavar="FILE", default=None,
-              help="With --check: the golden file, instead of the one in --output.")
+@click.option(
+    "--vectors",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    default=None,
+    help="With --check: the golden file, instead of the one in --output.",
+)
 @click.option("--any-device", is_flag=True, help="Accept a default device that is not a CPU.")
 @click.pass_context
 def generate(
-    ctx: click.Context, seeds: str, T: str, d_model: str, stream: Stream, output: Path, force: bool, check: bool,
-    vectors: Path | None, any_device: bool,
+    ctx: click.Context,
+    seeds: str,
+    T: str,
+    d_model: str,
+    stream: Stream,
+    output: Path,
+    force: bool,
+    check: bool,
+    vectors: Path | None,
+    any_device: bool,
 ) -> None:
     """Run the Flax reference over seeds x T x d_model and record what it returns.
 
-    The running JAX is recorded eager and under jit. A file with the same axes is merged into, and no recording
-    in it is dropped.
+    The running JAX is recorded eager and under jit. A file with the same axes is merged into, and no
+    recording in it is dropped.
     """
     given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
     if check:
@@ -80,12 +121,10 @@ def _check(given: set[str], *, stream: Stream, output: Path, vectors: Path | Non
         if name in given:
             raise click.UsageError(f"{option} does not go with --check, which takes the file as it is.")
     from posvec.generator.generate import check as run
-    from posvec.vectors.golden import Golden, locate
+    from posvec.vectors.golden import Golden, file_name, locate
 
     # --vectors FILE says its stream itself; a folder may hold both.
-    path = locate(vectors if vectors is not None else output, stream)
-    if not path.exists() and vectors is None:
-        raise InvalidArgument("--output", str(output), "a folder with golden files", hint="or name one with --vectors")
+    path = output / file_name(_SUITE.suite.name, stream) if vectors is None else locate(vectors, stream)
     golden = Golden.open(path)
     if "stream" in given and golden.stream != stream:
         raise InvalidArgument("--stream", stream, f"{golden.stream}, the stream of {path}")
@@ -115,8 +154,10 @@ def _say_written(outcome: Outcome) -> None:
         click.echo(f"  replaced {printable(outcome.replaced)}")
     for build, rounding in outcome.roundings.items():
         if rounding.unknown:
-            how = (f"{rounding.unknown:,} of {rounding.elements:,} elements rounded as in no known arithmetic: "
-                   "this rounding is NEW, please report it")
+            how = (
+                f"{rounding.unknown:,} of {rounding.elements:,} elements rounded as in no known arithmetic: "
+                "this rounding is NEW, please report it"
+            )
         elif rounding.same_as:
             how = f"arithmetic {', '.join(rounding.same_as)}"
         else:
@@ -126,7 +167,9 @@ def _say_written(outcome: Outcome) -> None:
         if build in outcome.recorded_otherwise:
             click.echo("    it was recorded with other bytes before; both recordings are kept")
     for mode, widths in outcome.not_batched.items():
-        click.echo(f"  {mode}: d_model {', '.join(map(str, widths))} by literal calls: a batch rounds differently")
+        click.echo(
+            f"  {mode}: d_model {', '.join(map(str, widths))} by literal calls: a batch rounds differently"
+        )
     expected = manifest.recordings[0]
     click.echo(f"  expected: {expected.label} ({manifest.expected_source})")
 
@@ -140,7 +183,13 @@ def _progress(what: str, total: int) -> Iterator[Advance]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns: list[Any] = [TextColumn(what), BarColumn(), MofNCompleteColumn(), TextColumn("tables"), TimeRemainingColumn()]
+    columns: list[Any] = [
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tables"),
+        TimeRemainingColumn(),
+    ]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda tables: bar.advance(task, tables)

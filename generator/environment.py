@@ -59,11 +59,17 @@ _SETTINGS = (
         name="jax_default_prng_impl", needed="threefry2x32", why="another generator makes every draw another"
     ),
     _Setting(name="jax_random_seed_offset", needed=0, why="it is added to every seed"),
-    _Setting(name="jax_disable_jit", needed=False, why="the 'jit' recording would not be compiled as a whole"),
-    _Setting(name="jax_accurate_erf_inv", needed=False, why="it is another erf_inv, which rounds differently"),
+    _Setting(
+        name="jax_disable_jit", needed=False, why="the 'jit' recording would not be compiled as a whole"
+    ),
+    _Setting(
+        name="jax_accurate_erf_inv", needed=False, why="it is another erf_inv, which rounds differently"
+    ),
     _Setting(name="eager_constant_folding", needed=False, why="it folds part of the computation elsewhere"),
     _Setting(
-        name="jax_disable_most_optimizations", needed=False, why="it changes the rounding and no build says so"
+        name="jax_disable_most_optimizations",
+        needed=False,
+        why="it changes the rounding and no build says so",
     ),
     _Setting(name="jax_optimization_level", needed="UNKNOWN", why="it changes what the compiler may reorder"),
     _Setting(
@@ -85,7 +91,7 @@ def prepare(
         environ: The environment variables to judge.
 
     Raises:
-        EnvironmentRefused: JAX or Flax is missing or unusable, or a setting would change draws, dtype or mode.
+        EnvironmentRefused: JAX or Flax is missing or unusable, or a setting changes draws, dtype or mode.
 
     """
     _require_stream(stream, environ)
@@ -146,7 +152,10 @@ def parse_xla_flags(text: str) -> tuple[str, list[str]]:
             text = Path(text.strip()).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise EnvironmentRefused(
-                "XLA_FLAGS", repr(text), needed="give flags that begin with --", why="no such file can be read"
+                "XLA_FLAGS",
+                repr(text),
+                needed="give flags that begin with --",
+                why="no such file can be read",
             ) from error
     flags: dict[str, str] = {}
     for word in text.split():
@@ -160,15 +169,19 @@ def parse_xla_flags(text: str) -> tuple[str, list[str]]:
             needed=f"use one of {', '.join(_ISAS)}, or unset it",
             why="XLA ignores an instruction set that it does not know",
         )
-    kept = [name + (f"={value}" if value else "") for name, value in flags.items()
-            if not name.startswith(_SILENT_XLA_FLAGS)]
+    kept = [
+        name + (f"={value}" if value else "")
+        for name, value in flags.items()
+        if not name.startswith(_SILENT_XLA_FLAGS)
+    ]
     return isa, sorted(kept)
 
 
 def cpu_instruction_set() -> str:
-    """Return the widest instruction set of this CPU that XLA chooses by: ``AVX512`` … ``SSE4_2``, or ``generic``.
+    """Return the widest instruction set of this CPU.
 
-    Sources: ``/proc/cpuinfo`` on Linux, ``sysctl`` on macOS; ``generic`` elsewhere and off x86-64.
+    One of ``AVX512``, ``AVX2``, ``AVX``, ``SSE4_2`` and ``generic``, which is also the answer off x86-64
+    and on Windows. Sources: ``/proc/cpuinfo`` on Linux, ``sysctl`` on macOS.
     """
     text = ""
     if sys.platform == "darwin":
@@ -202,7 +215,7 @@ def _import_jax() -> Any:
         if error.name not in ("jax", "jaxlib"):
             raise _unusable(error) from error
         raise _not_installed("jax") from error
-    except Exception as error:  # a broken JAX may raise anything: jaxlib of another version, a bad JAX_ variable
+    except Exception as error:  # a broken JAX may raise anything
         raise _unusable(error) from error
 
 
@@ -225,7 +238,7 @@ def _require_stream(stream: Stream, environ: Mapping[str, str]) -> None:
         raise EnvironmentRefused(
             STREAM_VARIABLE,
             repr(asked),
-            needed=f"unset {STREAM_VARIABLE}, or ask for --stream {'original' if needed else 'partitionable'}",
+            needed=f"unset it, or ask for --stream {'original' if needed else 'partitionable'}",
             why=f"the stream asked for is {stream!r}",
         )
 
@@ -237,7 +250,10 @@ def _require_setting(jax: Any, setting: _Setting, environ: Mapping[str, str]) ->
         return
     if setting.variable in environ:
         raise EnvironmentRefused(
-            setting.variable, repr(environ[setting.variable]), needed=f"unset {setting.variable}", why=setting.why
+            setting.variable,
+            repr(environ[setting.variable]),
+            needed=f"unset {setting.variable}",
+            why=setting.why,
         )
     raise EnvironmentRefused(
         setting.name,

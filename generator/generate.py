@@ -75,7 +75,7 @@ class Outcome:
         roundings: How the running build rounds, eager and jit.
         recorded_before: The builds among them that the file held already with these bytes.
         recorded_otherwise: Those it held with other bytes; both recordings are kept.
-        not_batched: Widths, by mode, that had to be recorded by literal calls because the batch's bytes differed.
+        not_batched: Widths, by mode, recorded by literal calls because the batch's bytes differed.
         replaced: What ``--force`` replaced, for people; empty if nothing.
 
     """
@@ -168,8 +168,12 @@ def check(
                 judge(
                     golden,
                     sweep(
-                        build=build, reference=generated.reference, seeds=axes["seed"],
-                        d_models=axes["d_model"], folder=Path(folder), advance=advance,
+                        build=build,
+                        reference=generated.reference,
+                        seeds=axes["seed"],
+                        d_models=axes["d_model"],
+                        folder=Path(folder),
+                        advance=advance,
                     ),
                     table=table,
                 )
@@ -205,19 +209,28 @@ def _existing(request: Request) -> tuple[Golden | None, str]:
     except VectorsError as error:
         if request.force:
             return None, f"a file that could not be read ({error.problem})"
-        raise VectorsError(path, error.problem, remedy="replace it with --force, or choose another -o") from error
+        raise VectorsError(
+            path, error.problem, remedy="replace it with --force, or choose another -o"
+        ) from error
     manifest = golden.manifest
     if golden.stream != request.stream or golden.suite.name != request.generated.suite.name:
         if request.force:
             return None, f"the vectors of {golden.name}"
-        raise VectorsError(path, f"holds {golden.name}", remedy="replace it with --force, or choose another -o")
+        raise VectorsError(
+            path, f"holds {golden.name}", remedy="replace it with --force, or choose another -o"
+        )
     for name, option in OPTIONS.items():
         if str(manifest.axes[name]) != str(request.axes[name]):
             if request.force:
                 builds = sum(len(recording.builds) for recording in manifest.recordings)
-                return None, f"{manifest.cases:,} cases recorded from {builds} builds, made by `{manifest.command}`"
+                return (
+                    None,
+                    f"{manifest.cases:,} cases recorded from {builds} builds, made by `{manifest.command}`",
+                )
             raise InvalidArgument(
-                option, str(request.axes[name]), f"{manifest.axes[name]}, as in {path}",
+                option,
+                str(request.axes[name]),
+                f"{manifest.axes[name]}, as in {path}",
                 hint="add --force to replace that file, or choose another folder with -o",
             )
     return golden, ""

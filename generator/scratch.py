@@ -1,7 +1,7 @@
 """Scratch folders and locks beside the output: nothing half-written stays, and no two runs undo each other.
 
-A run holds a lock on its own scratch folder as long as it lives, so that the next run can tell the leftovers of a
-killed one. The output folder itself is locked only while files in it are written. Locks are ``flock`` on
+A run holds a lock on its own scratch folder as long as it lives, so that the next run can tell the leftovers
+of a killed one. The output folder itself is locked only while files in it are written. Locks are ``flock`` on
 the open folder: no lock file remains, and the system drops them with the process.
 """
 
@@ -13,14 +13,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from posvec.schemas.errors import OutputError
 from posvec.vectors.replace import TEMPORARY_SUFFIX
 
+fcntl: Any
 try:
     import fcntl
 except ImportError:  # Windows: generate is not supported there, but the module can be imported
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 _PREFIX = ".generate-"
 
@@ -77,7 +79,7 @@ def remove_leftovers(folder: Path) -> None:
     """Remove what killed runs left in ``folder``; call it with the folder's lock held."""
     for path in folder.glob(f".*{TEMPORARY_SUFFIX}"):
         if not path.is_dir():
-            # Temporary files are written only under the folder's lock, which is held here: their owner is dead.
+            # Temporary files are written only with the folder's lock held, so their owner is dead.
             with suppress(OSError):
                 path.unlink()
             continue

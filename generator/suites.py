@@ -1,4 +1,4 @@
-"""The suites that can be generated: their contracts, and the values that are swept by default."""
+"""The suites that can be generated: where their reference is, and the values that are swept by default."""
 
 from __future__ import annotations
 

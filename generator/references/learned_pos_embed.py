@@ -28,7 +28,7 @@ class LearnedPos(nn.Module):
 
     """
 
-    max_T: int
+    max_T: int  # noqa: N815 - the name that the exercise prescribes
     d_model: int
 
     @nn.compact
