@@ -17,7 +17,8 @@ from posvec.vectors.known import Vectors
 from posvec.verifier.decode import explain_element, explain_run
 from posvec.verifier.judge import Judged, RunJudgement, judge_case, judge_run, levels_held
 from posvec.verifier.levels import Match, differences, failing
-from posvec.verifier.runner import RunOptions, Session
+from posvec.verifier.options import RunOptions
+from posvec.verifier.runner import Session
 from posvec.verifier.selection import Selection, select
 from posvec.verifier.target import Target
 from posvec.verifier.verdict import (

@@ -75,7 +75,7 @@ def verify(
     """
     from posvec.verifier.levels import Match
     from posvec.verifier.reports import ReportFile
-    from posvec.verifier.runner import RunOptions
+    from posvec.verifier.options import RunOptions
     from posvec.verifier.screen import ScreenProgress, print_report
     from posvec.verifier.sources import find_vectors
     from posvec.verifier.verify import Request
