@@ -171,7 +171,7 @@ class _Writer:
             self._write_axes(file)
             for d_model in self._axes["d_model"]:
                 self._write_expected(file.create_group(f"d_model={d_model}"), d_model, sources[0].read)
-            # Recordings outermost: a derived one needs its whole arithmetic in memory, 32 MiB.
+            # Recordings outermost: a derived one needs its whole arithmetic in memory.
             for source, recording in zip(sources[1:], recordings[1:], strict=True):
                 for d_model in self._axes["d_model"]:
                     self._write_recording(file[f"d_model={d_model}"], d_model, source.read, recording)
@@ -242,7 +242,7 @@ class _Writer:
             )
 
     def _derived(self, arithmetic: str) -> Read:
-        return lambda d_model, start, stop: self._table.values(arithmetic)[self._draws(d_model, start, stop)]
+        return lambda d_model, start, stop: self._table.values_at(arithmetic, self._draws(d_model, start, stop))
 
     def _draws(self, d_model: int, start: int, stop: int) -> NDArray[np.uint32]:
         key = (d_model, start, stop)

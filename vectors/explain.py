@@ -57,8 +57,8 @@ def explain(
     draw = bits >> 9
     u = uniform(np.array([draw], np.uint32))[0]
     inverse = _erf_inv(float(u))
-    value = table.values(arithmetic)[draw]
-    true_value = table.correctly_rounded()[draw]
+    at = np.array([draw])
+    value, true_value = table.values_at(arithmetic, at)[0], table.correctly_rounded_at(at)[0]
     return [
         Stage(name="seed", value=str(seed), how=f"low 32 bits: {seed & 0xFFFFFFFF}"),
         Stage(name="key", value=_words(key[0]), how="(0, low 32 bits of the seed)"),

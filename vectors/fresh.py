@@ -113,12 +113,12 @@ def arithmetic_recordings(table: DrawTable, like: Sequence[Recording]) -> tuple[
 
 def derive_known(draws: NDArray[np.uint32], table: DrawTable, recordings: tuple[Recording, ...]) -> Known:
     """Return everything known about the values of these draws (any number, flat)."""
-    expected = table.values(recordings[0].arithmetics[0])[draws]
+    expected = table.values_at(recordings[0].arithmetics[0], draws)
     position = ordered(expected).astype(np.int64)
     differences = np.full((len(recordings), draws.size), _NEVER, np.int32)
     for row, recording in zip(differences, recordings, strict=True):
         for arithmetic in recording.arithmetics:
-            row[:] = ordered(table.values(arithmetic)[draws]) - position
+            row[:] = ordered(table.values_at(arithmetic, draws)) - position
     accept_low, accept_high = (np.asarray(bound, np.int64) for bound in table.accept(draws))
     cell_low, cell_high = (np.asarray(bound, np.int64) for bound in table.cell(draws))
     return Known(

@@ -73,7 +73,7 @@ def show(
             click.echo(f"{stage.name:<14} {stage.value:<24} {stage.how}")
         return
     draws = table_draws([seed], d_model, stream=stream, rows=MAX_T)[0, :T]
-    values = table.values(arithmetic)[draws]
+    values = table.values_at(arithmetic, draws)
     if npy is not None:
         _write_npy(npy, values.reshape(-1))
     elif as_json:
