@@ -35,6 +35,8 @@ def explain_element(values: Float32, known: Known, index: int) -> str:
     if table is None:
         return ""
     decoded = int(table.decode(got)[0])
+    if decoded < 0:
+        return f"no draw gives a value of this size; draw {draw:,} was due"
     off = _beyond_span(table, got, known.draw[index : index + 1])
     if decoded == draw:
         if off == 0:
@@ -67,7 +69,7 @@ def explain_run(pairs: Sequence[Pair], *, stream: Stream) -> list[str]:
         return []  # honest values, a little beyond their cells
     if np.array_equal(np.sort(decoded), np.sort(draws)):
         return ["The draws are the right ones in another order."]
-    genuine = np.mean(_beyond_spans(table, values, decoded) == 0)
+    genuine = np.mean((decoded >= 0) & (_beyond_spans(table, values, np.maximum(decoded, 0)) == 0))
     if values.size >= 4 and genuine >= _GENUINE:
         right = np.mean(away == 0)
         what = f"{right:.0%} of the draws are right, the others are" if right > 0.01 else "The draws are"
