@@ -59,6 +59,8 @@ class Build:
     @property
     def label(self) -> str:
         """A short name for people, e.g. ``JAX 0.10.2 eager, FMA``. Several builds may share it."""
+        if self.is_canonical:
+            return "JAX 0.10.2 eager, FMA"
         effective = self.cpu_isa if self.isa == "native" else self.isa
         words = _ISA_WORDS.get(effective, self.machine)
         if words == "AVX-512":
