@@ -77,7 +77,7 @@ def check_draws(result: Sweep, *, d_models: Axis, stream: Stream, table: DrawTab
             _require_draws(result, d_model, start, table.decode(got), expected)
             known = np.zeros(got.shape, np.bool_)
             for arithmetic in table.arithmetics:
-                equal = got.view(np.uint32) == table.values(arithmetic.id)[expected].view(np.uint32)
+                equal = got.view(np.uint32) == table.values_at(arithmetic.id, expected).view(np.uint32)
                 known |= equal
                 if not equal.all():
                     same_as.discard(arithmetic.id)

@@ -244,7 +244,8 @@ def _require_stream(stream: Stream, environ: Mapping[str, str]) -> None:
 
 
 def _require_setting(jax: Any, setting: _Setting, environ: Mapping[str, str]) -> None:
-    got = getattr(jax.config, setting.name, setting.needed)
+    # Some are no attributes but only entries of ``values``; not all exist in every version.
+    got = getattr(jax.config, setting.name, jax.config.values.get(setting.name, setting.needed))
     # JAX gives some settings as enum members whose name is the value to write.
     if got == setting.needed or getattr(got, "name", got) == setting.needed:
         return

@@ -109,7 +109,7 @@ def generate(
     """
     _existing(request)
     builds = prepare(stream=request.stream, any_device=request.any_device)
-    table = DrawTable.open()
+    table = DrawTable.load()
     with ExitStack() as stack:
         needed = (len(builds) + _FILE_SHARE) * request.table_bytes
         folder = stack.enter_context(scratch(request.folder, needed=needed))
@@ -160,7 +160,7 @@ def check(
 
     """
     builds = prepare(stream=golden.stream, any_device=any_device)
-    table = DrawTable.open()
+    table = DrawTable.load()
     axes = golden.manifest.axes
     try:
         with tempfile.TemporaryDirectory(prefix="posvec-check-") as folder:
