@@ -89,20 +89,23 @@ class Axis:
         values: list[int] = []
         for position in range(start, min(stop, len(self))):
             which = bisect_right(ends, position)
-            first, last = self.ranges[which]
-            values.append(last + 1 - (ends[which] - position))
+            values.append(self.ranges[which][1] + 1 - (ends[which] - position))
         return values
 
 
 def _without(new: tuple[int, int], ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     pieces = [new]
     for first, last in ranges:
-        pieces = [
-            piece
-            for a, b in pieces
-            for piece in ((a, min(b, first - 1)), (max(a, last + 1), b))
-            if piece[0] <= piece[1]
-        ] if any(a <= last and first <= b for a, b in pieces) else pieces
+        pieces = (
+            [
+                piece
+                for a, b in pieces
+                for piece in ((a, min(b, first - 1)), (max(a, last + 1), b))
+                if piece[0] <= piece[1]
+            ]
+            if any(a <= last and first <= b for a, b in pieces)
+            else pieces
+        )
     return pieces
 
 

@@ -96,5 +96,11 @@ def printable(text: str, *, keep: str = "") -> str:
     """Return ``text`` with every character that is not printable, except those in ``keep``, as an escape."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii")
-                   if not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}" for c in text)
+    return "".join(
+        c
+        if c.isprintable() or c in keep
+        else c.encode("unicode_escape").decode("ascii")
+        if not "\ud800" <= c <= "\udfff"
+        else f"\\u{ord(c):04x}"
+        for c in text
+    )

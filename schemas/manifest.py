@@ -169,4 +169,10 @@ class Manifest:
 
 
 def _canonical_first(build: Build) -> tuple[bool, bool, bool, bool, str]:
-    return (not build.is_canonical, build.jax != "0.10.2", build.mode != "eager", build.isa == "native", build.id)
+    return (
+        not build.is_canonical,
+        build.jax != "0.10.2",
+        build.mode != "eager",
+        build.isa == "native",
+        build.id,
+    )

@@ -11,7 +11,15 @@ from posvec.schemas.errors import printable
 
 Outcome = Literal["pass", "layout", "rounding", "value", "coercion", "error", "timeout", "crash", "not-run"]
 OUTCOMES: tuple[Outcome, ...] = (
-    "pass", "layout", "rounding", "value", "coercion", "error", "timeout", "crash", "not-run",
+    "pass",
+    "layout",
+    "rounding",
+    "value",
+    "coercion",
+    "error",
+    "timeout",
+    "crash",
+    "not-run",
 )
 FORMAT = "posvec-report"
 FORMAT_VERSION = 1
@@ -144,7 +152,7 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON values, as ``report.schema.json`` describes them."""
-        from posvec import __version__  # noqa: PLC0415
+        from posvec import __version__
 
         return {
             "$schema": SCHEMA_FILE,

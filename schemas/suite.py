@@ -91,8 +91,7 @@ class Suite:
             "summary": self.summary,
             "source": self.source,
             "parameters": [
-                {"name": p.name, "kind": p.kind, "minimum": p.minimum, "maximum": p.maximum}
-                for p in self.parameters
+                {"name": p.name, "kind": p.kind, "minimum": p.minimum, "maximum": p.maximum} for p in self.parameters
             ],
             "output": {"dtype": self.output.dtype, "rank": self.output.rank, "shape": self.output.shape},
             "coercion": self.coercion,

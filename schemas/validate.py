@@ -17,11 +17,17 @@ def load_schema(name: str) -> dict[str, Any]:
 
 def violation(document: object, schema_file: str) -> str | None:
     """Return one sentence about the first violation of the schema, or None if the document is valid."""
-    from jsonschema import Draft202012Validator  # noqa: PLC0415 - costs 50 ms, and most commands do without
+    from jsonschema import Draft202012Validator
 
-    error = next(iter(sorted(
-        Draft202012Validator(load_schema(schema_file)).iter_errors(document), key=lambda e: list(map(str, e.path))
-    )), None)
+    error = next(
+        iter(
+            sorted(
+                Draft202012Validator(load_schema(schema_file)).iter_errors(document),
+                key=lambda e: list(map(str, e.path)),
+            )
+        ),
+        None,
+    )
     if error is None:
         return None
     where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)

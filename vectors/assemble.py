@@ -15,8 +15,6 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
-
-from posvec import __version__
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
 from posvec.schemas.errors import OutputError, PosvecError, ReferenceDisagrees
@@ -28,6 +26,8 @@ from posvec.vectors.golden import INTERVALS, Golden, content_digest
 from posvec.vectors.hdf5 import create_dataset, new_file
 from posvec.vectors.replace import replacing
 from posvec.vectors.ulp import Float32, ordered
+
+from posvec import __version__
 
 ROWS = 32
 _CHUNK_ELEMENTS = 1_048_576
@@ -99,7 +99,9 @@ def write_golden(
         if isinstance(error, PosvecError):
             raise
         raise OutputError(
-            path, getattr(error, "strerror", None) or str(error), remedy="free some space or choose another folder with -o"
+            path,
+            getattr(error, "strerror", None) or str(error),
+            remedy="free some space or choose another folder with -o",
         ) from error
     return manifest
 
@@ -108,7 +110,13 @@ class _Writer:
     def __init__(
         self, *, suite: Suite, stream: Stream, axes: Mapping[str, Axis], table: DrawTable, command: str
     ) -> None:
-        self._suite, self._stream, self._axes, self._table, self._command = suite, stream, axes, table, command
+        self._suite, self._stream, self._axes, self._table, self._command = (
+            suite,
+            stream,
+            axes,
+            table,
+            command,
+        )
         self._draw_cache: tuple[tuple[int, int, int], NDArray[np.uint32]] | None = None
 
     def sources(self, recordings: Sequence[Recorded], existing: Golden | None) -> list[_Source]:
@@ -146,9 +154,15 @@ class _Writer:
             for number, source in enumerate(sources)
         )
         manifest = Manifest(
-            suite=self._suite, stream=self._stream, axes=self._axes, rows=ROWS, recordings=recordings,
-            slack_ulp=self._table.slack_ulp, draw_table_sha256=self._table.content_sha256,
-            command=self._command, posvec=__version__,
+            suite=self._suite,
+            stream=self._stream,
+            axes=self._axes,
+            rows=ROWS,
+            recordings=recordings,
+            slack_ulp=self._table.slack_ulp,
+            draw_table_sha256=self._table.content_sha256,
+            command=self._command,
+            posvec=__version__,
         )
         with new_file(path) as file:
             file.attrs["format"] = FORMAT
@@ -157,7 +171,7 @@ class _Writer:
             self._write_axes(file)
             for d_model in self._axes["d_model"]:
                 self._write_expected(file.create_group(f"d_model={d_model}"), d_model, sources[0].read)
-            # Recordings outermost: a derived one needs its whole arithmetic in memory, 32 MiB.
+            # Recordings outermost: a derived one needs its whole arithmetic in memory.
             for source, recording in zip(sources[1:], recordings[1:], strict=True):
                 for d_model in self._axes["d_model"]:
                     self._write_recording(file[f"d_model={d_model}"], d_model, source.read, recording)
@@ -183,15 +197,17 @@ class _Writer:
                 intervals[name].put(start, stop, bounds)
 
     def _write_recording(self, group: h5py.Group, d_model: int, read: Read, recording: Recording) -> None:
-        differences = _Growing(
-            group, f"recordings/{recording.id}", group["expected"].shape, ("|i1", "<i2", "<i4")
-        )
+        differences = _Growing(group, f"recordings/{recording.id}", group["expected"].shape, ("|i1", "<i2", "<i4"))
         for start, stop in self._chunks(d_model):
             values = read(d_model, start, stop)
             difference = ordered(values).astype(np.int64) - ordered(group["expected"][start:stop])
             self._check_accepted(
-                recording, d_model, start, difference,
-                group["accept_below"][start:stop], group["accept_above"][start:stop],
+                recording,
+                d_model,
+                start,
+                difference,
+                group["accept_below"][start:stop],
+                group["accept_above"][start:stop],
             )
             differences.put(start, stop, difference)
 
@@ -207,8 +223,13 @@ class _Writer:
         }
 
     def _check_accepted(
-        self, recording: Recording, d_model: int, start: int, difference: NDArray[np.int64],
-        below: NDArray[Any], above: NDArray[Any],
+        self,
+        recording: Recording,
+        d_model: int,
+        start: int,
+        difference: NDArray[np.int64],
+        below: NDArray[Any],
+        above: NDArray[Any],
     ) -> None:
         outside = np.argwhere((difference < -below.astype(np.int64)) | (difference > above.astype(np.int64)))
         if len(outside):
@@ -221,7 +242,7 @@ class _Writer:
             )
 
     def _derived(self, arithmetic: str) -> Read:
-        return lambda d_model, start, stop: self._table.values(arithmetic)[self._draws(d_model, start, stop)]
+        return lambda d_model, start, stop: self._table.values_at(arithmetic, self._draws(d_model, start, stop))
 
     def _draws(self, d_model: int, start: int, stop: int) -> NDArray[np.uint32]:
         key = (d_model, start, stop)

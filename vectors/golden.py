@@ -22,7 +22,6 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
-
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, VectorsError
@@ -136,6 +135,12 @@ class Golden:
                 return expected
             return from_ordered(ordered(expected) + group[f"recordings/{recording.id}"][start:stop].astype(np.int32))
 
+    def read_draws(self, d_model: int, start: int, stop: int) -> NDArray[np.uint32]:
+        """Return the draws behind the tables, uint32 of shape ``(stop - start, rows, d_model)``."""
+        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            draws: NDArray[np.uint32] = file[f"d_model={d_model}/draw"][start:stop]
+            return draws
+
     def _block(self, d_model: int, start: int) -> Block:
         stop = start + _block_seeds(self.manifest.rows, d_model)
         with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
@@ -150,9 +155,12 @@ class Golden:
             differences = [zero, *(flat(f"recordings/{recording.id}") for recording in self.recordings[1:])]
             stacked = np.stack([d.astype(np.int32) for d in differences], axis=1)
             known = Known(
-                expected=expected, features=d_model, draw=flat("draw"),
+                expected=expected,
+                features=d_model,
+                draw=flat("draw"),
                 **{name: flat(name) for name in INTERVALS},
-                recordings=stacked, same_until=first_difference(stacked),
+                recordings=stacked,
+                same_until=first_difference(stacked),
             )
         return Block(known=known, start=start)
 
@@ -160,7 +168,8 @@ class Golden:
 def first_difference(recordings: NDArray[Any]) -> NDArray[np.int64]:
     """Return, along the last axis, the index of the first element that is not 0, or the axis' length."""
     differs = recordings != 0
-    return np.where(differs.any(axis=-1), differs.argmax(axis=-1), recordings.shape[-1])
+    first: NDArray[np.int64] = np.where(differs.any(axis=-1), differs.argmax(axis=-1), recordings.shape[-1])
+    return first
 
 
 def prefix(tables: Known, row: int, length: int) -> Known:
@@ -180,9 +189,7 @@ def prefix(tables: Known, row: int, length: int) -> Known:
 
 def table_case(name: str, *, seed: int, T: int, d_model: int) -> Case:
     """Return the case of the vectors called ``name`` with these arguments."""
-    return Case(
-        id=f"{name}/seed={seed}/d_model={d_model}/T={T}", args={"seed": seed, "T": T, "d_model": d_model}
-    )
+    return Case(id=f"{name}/seed={seed}/d_model={d_model}/T={T}", args={"seed": seed, "T": T, "d_model": d_model})
 
 
 def file_name(suite: str, stream: Stream) -> str:
@@ -205,7 +212,9 @@ def locate(vectors: Path | None, stream: Stream | None, *, suite: str = DEFAULT_
         found = sorted(p.name for p in folder.glob("*.h5") if p.name in {file_name(suite, s) for s in STREAMS})
         holds = f"it holds {', '.join(found)}" if found else "it holds no golden file of the suite"
         raise VectorsError(
-            path, f"there is no such golden file ({holds})", remedy="name the file, or make it with `posvec generate`"
+            path,
+            f"there is no such golden file ({holds})",
+            remedy="name the file, or make it with `posvec generate`",
         )
     return path
 

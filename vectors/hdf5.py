@@ -15,15 +15,24 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
-
 from posvec.schemas.errors import VectorsError
 
 # gzip cannot do better than about 1032:1, so a file that declares more than that per byte has holes or lies.
 _LARGEST_RATIO = 1100
 _MANIFEST_LIMIT = 64 * 1024 * 1024
 # A flipped bit surfaces as any of these, depending on which structure it hits.
-DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, IndexError, OverflowError, MemoryError,
-          AttributeError, UnicodeError)
+DAMAGE = (
+    OSError,
+    RuntimeError,
+    KeyError,
+    ValueError,
+    TypeError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+    AttributeError,
+    UnicodeError,
+)
 
 
 @contextmanager
@@ -89,7 +98,14 @@ def create_dataset(file: h5py.File, name: str, shape: tuple[int, ...], dtype: st
     row = max(1, int(np.prod(shape[1:], dtype=np.int64)))
     chunk = (max(1, min(shape[0], 262_144 // row)), *shape[1:])
     return file.create_dataset(
-        name, shape, dtype, chunks=chunk, compression="gzip", compression_opts=6, shuffle=True, fletcher32=True,
+        name,
+        shape,
+        dtype,
+        chunks=chunk,
+        compression="gzip",
+        compression_opts=6,
+        shuffle=True,
+        fletcher32=True,
         track_times=False,
     )
 

@@ -36,7 +36,7 @@ class BehaviourObservations:
 
 
 class BehaviourLog:
-    """Takes in the answers of a behaviour check, in the order in which ``posvec.verifier.child`` gives them."""
+    """Takes in the answers of a behaviour check, in the order in which a target's process gives them."""
 
     def __init__(self, case_ids: Sequence[str]) -> None:
         self._ids = list(case_ids)

@@ -30,7 +30,7 @@ class Output:
 
     @property
     def text(self) -> str:
-        """Both parts as text; bytes that are no UTF-8 as escapes, the gap as one line that says how long it is."""
+        """Both parts as text; bytes that are no UTF-8 as escapes, and a line for the gap."""
         head = self.head.decode("utf-8", "backslashreplace")
         tail = self.tail.decode("utf-8", "backslashreplace")
         return f"{head}\n[… {self.omitted} bytes …]\n{tail}" if self.omitted else head + tail

@@ -17,6 +17,10 @@ target loads, names resolve in private builtins, and methods of returned objects
 class is NumPy's, Torch's or JAX's own.
 """
 
+# One file for Python 3.8 and later that imports as little as it can, and whose names stay private: hence no
+# pathlib, contextlib or zip(strict=True), and printf formats, which need no method that a target can replace.
+# ruff: noqa: PTH100, PTH109, PTH119, PTH120, PTH123, PTH208, SIM102, SIM105, UP031, B905, C419, N818, S110, S112
+
 from __future__ import annotations
 
 import builtins
@@ -30,10 +34,10 @@ if sys.path and os.path.abspath(sys.path[0] or ".") == _HERE:
 _SEEN_PATH = list(sys.path)
 _SEEN_MODULES = set(sys.modules)
 # PYTHONPATH may name the target's own directory, with a random.py or json.py in it: those are the target's.
-_FOREIGN = {os.path.abspath(_entry) for _entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if _entry}
+_FOREIGN = {os.path.abspath(_entry) for _entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)}
 sys.path[:] = [_entry for _entry in sys.path if os.path.abspath(_entry or ".") not in _FOREIGN]
 
-import _signal  # noqa: E402
+import _signal  # type: ignore[import-not-found]  # noqa: E402
 import faulthandler  # noqa: E402
 import gc  # noqa: E402
 import json.decoder  # noqa: E402
@@ -61,7 +65,7 @@ globals()["__builtins__"] = dict(vars(builtins))
 _read, _write, _exit, _getpid = os.read, os.write, os._exit, os.getpid
 _pack, _unpack = struct.pack, struct.unpack
 _clock = time.perf_counter
-_scan = json.decoder.JSONDecoder().scan_once
+_scan: Callable[[str, int], tuple[Any, int]] = vars(json.decoder.JSONDecoder())["scan_once"]
 _quote = json.encoder.encode_basestring_ascii
 _TracebackException = traceback.TracebackException
 _collect = gc.collect
@@ -137,7 +141,7 @@ def type_name(cls: type) -> str:
         module = _module_of(cls)
     except Exception:
         module = None
-    name = _qualname_of(cls)
+    name: str = _qualname_of(cls)
     if type(module) is not str or module == "builtins":
         return name[:MAX_NAMES]
     return (module + "." + name)[:MAX_NAMES]
@@ -147,7 +151,7 @@ _KINDS: dict[int, tuple[type, str, Any]] = {}
 
 
 def kind_of(cls: type) -> tuple[type, str, Any]:
-    """Return the class, ``ndarray``, ``generic``, ``torch``, ``jax`` or ``other``, and the base class that says so.
+    """Return the class, ``ndarray``, ``generic``, ``torch``, ``jax`` or ``other``, and what that is known by.
 
     Kept by identity: a metaclass may define ``__hash__`` and ``__eq__``.
     """
@@ -235,8 +239,8 @@ def describe_torch(value: Any, base: Any, name: str) -> tuple[dict[str, Any], by
     for length in shape:
         total *= length
     if total > MAX_DATA:
-        return {"k": "array", "t": name, "d": _TORCH_DTYPES.get(dtype, dtype), "s": shape, "o": "strided", "b": False,
-                "x": "%d bytes, more than the %d that are read" % (total, MAX_DATA)}, b""
+        return {"k": "array", "t": name, "d": _TORCH_DTYPES.get(dtype, dtype), "s": shape, "o": "strided",
+                "b": False, "x": "%d bytes, more than the %d that are read" % (total, MAX_DATA)}, b""
     tensor = tensor.cpu().resolve_conj().resolve_neg()
     known = dtype in _TORCH_DTYPES
     same_size = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -254,7 +258,8 @@ _END = "<" if sys.byteorder == "little" else ">"
 _TORCH_DTYPES = {
     "float16": _END + "f2", "float32": _END + "f4", "float64": _END + "f8",
     "complex64": _END + "c8", "complex128": _END + "c16",
-    "int8": "|i1", "int16": _END + "i2", "int32": _END + "i4", "int64": _END + "i8", "uint8": "|u1", "bool": "|b1",
+    "int8": "|i1", "int16": _END + "i2", "int32": _END + "i4", "int64": _END + "i8", "uint8": "|u1",
+    "bool": "|b1",
 }  # fmt: skip
 
 
@@ -278,7 +283,7 @@ def describe_jax(value: Any) -> tuple[dict[str, Any], bytes]:
 
 
 def describe_other(value: Any, cls: type) -> dict[str, Any]:
-    """Say what a value is that is no array, and for lists what they hold. Nothing of the value's own is called."""
+    """Say what a value is that is no array, and what lists hold. None of its own methods is called."""
     header: dict[str, Any] = {"k": "other", "t": type_name(cls)}
     if is_sequence(value):
         header["x"], header["s"] = describe_sequence(value, cls)
@@ -352,7 +357,7 @@ def describe_raised(error: BaseException) -> dict[str, Any]:
 
 
 def format_exception(error: BaseException) -> str:
-    """Return the traceback of ``error`` from the target's first frame on, at most ``MAX_DETAIL`` characters."""
+    """Return the traceback of ``error`` from the target's first frame on, not much over ``MAX_DETAIL``."""
     trace = error.__traceback__
     while trace is not None and is_ours(trace.tb_frame.f_code.co_filename):
         trace = trace.tb_next
@@ -391,10 +396,7 @@ def load(request: dict[str, Any]) -> Callable[..., Any]:
             del _modules[name]
     _modules["__main__"] = type(sys)("__main__")
     try:
-        if path is not None:
-            module = load_file(path)
-        else:
-            module = load_module(request["module"])
+        module = load_module(request["module"]) if path is None else load_file(path)
     except Unavailable:
         raise
     except BaseException as error:
@@ -413,7 +415,7 @@ def load_file(path: str) -> Any:
     if name in _modules:
         name = "posvec_target_" + name
     loader = SourceFileLoader(name, path)
-    spec = spec_from_file_location(name, path, loader=loader)
+    spec: Any = spec_from_file_location(name, path, loader=loader)
     module = module_from_spec(spec)
     _modules[name] = module
     with open(path, "rb") as file:
@@ -459,8 +461,9 @@ def callables(owner: Any, module: Any) -> list[str]:
     try:
         own = getattr(module, "__name__", None)
         for name, value in list(vars(owner).items()):
-            if type(name) is str and name[:1] != "_" and callable(value) and getattr(value, "__module__", own) == own:
-                names.append(name[:MAX_NAMES])
+            if type(name) is str and name[:1] != "_" and callable(value):
+                if getattr(value, "__module__", own) == own:
+                    names.append(name[:MAX_NAMES])
     except Exception:
         return names
     return sorted(names)[:50]
@@ -560,8 +563,9 @@ def environment(with_device: bool) -> dict[str, Any]:
             found[name] = os.environ[name]
     jax = _modules.get("jax")
     config = getattr(jax, "config", None)
-    for name in ("jax_enable_x64", "jax_threefry_partitionable", "jax_default_prng_impl", "jax_random_seed_offset",
-                 "jax_default_matmul_precision", "jax_disable_jit", "jax_numpy_dtype_promotion"):
+    for name in ("jax_enable_x64", "jax_threefry_partitionable", "jax_default_prng_impl",
+                 "jax_random_seed_offset", "jax_default_matmul_precision", "jax_disable_jit",
+                 "jax_numpy_dtype_promotion"):
         value = getattr(config, name, None)
         if type(value) is bool or type(value) is str:
             found[name] = value
@@ -622,7 +626,7 @@ def adopt_orphans() -> bool:
         return False
     try:
         import ctypes
-        return ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
+        return bool(ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0)
     except Exception:
         return False
 
@@ -712,7 +716,7 @@ def end_like(status: int) -> NoReturn:
 
 
 def split() -> int | None:
-    """Fork; the parent becomes the supervisor. Return the descriptor that says when it is ready, if there is one."""
+    """Fork; the parent becomes the supervisor. Return the descriptor that says when it is ready."""
     if not hasattr(os, "fork"):
         return None
     mask = _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGCHLD, _signal.SIGTERM, _signal.SIGUSR1])

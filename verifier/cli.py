@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import click
+from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
 
 from posvec import __version__
-from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
 
 COMMANDS = {
     "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),
@@ -59,7 +59,7 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="posvec", message="%(prog)s %(version)s")
 def cli() -> None:
-    """Golden vectors for learned position embeddings, and the verdict on any implementation.
+    r"""Golden vectors for learned position embeddings, and the verdict on any implementation.
 
     \b
     Exit status: 0 conforms (or equal, or holds), 1 does not, 2 usage,

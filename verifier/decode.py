@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import VectorsError
@@ -36,6 +35,8 @@ def explain_element(values: Float32, known: Known, index: int) -> str:
     if table is None:
         return ""
     decoded = int(table.decode(got)[0])
+    if decoded < 0:
+        return f"no draw gives a value of this size; draw {draw:,} was due"
     off = _beyond_span(table, got, known.draw[index : index + 1])
     if decoded == draw:
         if off == 0:
@@ -68,12 +69,12 @@ def explain_run(pairs: Sequence[Pair], *, stream: Stream) -> list[str]:
         return []  # honest values, a little beyond their cells
     if np.array_equal(np.sort(decoded), np.sort(draws)):
         return ["The draws are the right ones in another order."]
-    genuine = np.mean(_beyond_spans(table, values, decoded) == 0)
+    genuine = np.mean((decoded >= 0) & (_beyond_spans(table, values, np.maximum(decoded, 0)) == 0))
     if values.size >= 4 and genuine >= _GENUINE:
         right = np.mean(away == 0)
         what = f"{right:.0%} of the draws are right, the others are" if right > 0.01 else "The draws are"
-        return [f"{what} those of another random stream: each value is a right one for another draw, so key, counter "
-                "or position differ, and scale and erf_inv do not."]
+        why = "each value is a right one for another draw, so key, counter or position differ, not scale or erf_inv"
+        return [f"{what} those of another random stream: {why}."]
     ratio = values.astype(np.float64) / table.correctly_rounded()[draws]
     if values.size >= 4 and np.ptp(ratio) <= 1e-5 * abs(ratio[0]):
         return [f"Every element is the right draw times {ratio.mean():.6g}: the scale differs."]
@@ -88,7 +89,7 @@ def _sample(pairs: Sequence[Pair], stream: Stream) -> tuple[Float32, NDArray[Any
         if key not in largest or values.size > largest[key][1].size:
             largest[key] = pair
     got, draws, words, honest, size = [], [], [], True, 0
-    for (seed, d_model), (case, values, known) in largest.items():
+    for (seed, d_model), (_, values, known) in largest.items():
         if size >= _SAMPLE:
             break
         got.append(values)
@@ -102,9 +103,7 @@ def _sample(pairs: Sequence[Pair], stream: Stream) -> tuple[Float32, NDArray[Any
     return np.concatenate(got), np.concatenate(draws), np.concatenate(words), honest
 
 
-def _finer_uniform(
-    table: DrawTable, values: Float32, draws: NDArray[Any], words: NDArray[Any]
-) -> str | None:
+def _finer_uniform(table: DrawTable, values: Float32, draws: NDArray[Any], words: NDArray[Any]) -> str | None:
     """Say whether the values are those of a uniform of more than 23 bits: where they lie between draws tells."""
     if values.size < TOO_FEW_FOR_CELLS:
         return None
@@ -124,8 +123,10 @@ def _finer_uniform(
     best = min(error, key=lambda bits: error[bits])
     if best == 23 or error[best] > 0.25 * error[23]:
         return None
-    return (f"The uniform has {best} bits instead of 23: each value lies between its draw and the next one, just where "
-            f"the further bits of its random word put it. Use the upper 23 bits alone: bits >> 9.")
+    return (
+        f"The uniform has {best} bits instead of 23: each value lies between its draw and the next one, just where "
+        f"the further bits of its random word put it. Use the upper 23 bits alone: bits >> 9."
+    )
 
 
 def _beyond_span(table: DrawTable, got: Float32, draw: NDArray[Any]) -> int:
@@ -136,7 +137,8 @@ def _beyond_spans(table: DrawTable, values: Float32, draws: NDArray[Any]) -> NDA
     """Return how many ULP each value lies outside the span of the known values of its draw."""
     low, high = (bound[draws].astype(np.int64) for bound in table.span())
     position = ordered(values).astype(np.int64)
-    return np.maximum(np.maximum(low - position, position - high), 0)
+    beyond: NDArray[np.int64] = np.maximum(np.maximum(low - position, position - high), 0)
+    return beyond
 
 
 @cache

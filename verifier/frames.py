@@ -36,35 +36,39 @@ class Frame(NamedTuple):
 
 
 class FrameReader:
-    """Cuts a stream of bytes into frames."""
+    """Cuts a stream of bytes into frames.
+
+    Attributes:
+        problem: What in the stream is no frame; nothing after it is looked at. Empty: all is well.
+
+    """
 
     def __init__(self, token: bytes) -> None:
+        self.problem = ""
         self._token = token
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Frame]:
-        """Take in ``data`` and return the frames that are complete now.
-
-        Raises:
-            Garbled: What arrived is not a frame with the session's token.
-
-        """
+        """Take in ``data`` and return the frames that are complete now, up to the first that is none."""
         buffer = self._buffer
         buffer += data
-        frames = []
+        frames: list[Frame] = []
         start = 0
-        while len(buffer) - start >= _PREFIX:
-            if buffer[start:start + TOKEN_SIZE] != self._token:
-                raise Garbled("bytes that are no answer")
-            header_size, data_size = _LENGTHS.unpack_from(buffer, start + TOKEN_SIZE)
-            if header_size > MAX_HEADER or data_size > MAX_DATA:
-                raise Garbled(f"an answer of {header_size + data_size} bytes")
-            middle = start + _PREFIX + header_size
-            end = middle + data_size
-            if len(buffer) < end:
-                break
-            frames.append(Frame(_header(buffer[start + _PREFIX:middle]), bytes(buffer[middle:end])))
-            start = end
+        try:
+            while len(buffer) - start >= _PREFIX and not self.problem:
+                if buffer[start:start + TOKEN_SIZE] != self._token:
+                    raise Garbled("bytes that are no answer")
+                header_size, data_size = _LENGTHS.unpack_from(buffer, start + TOKEN_SIZE)
+                if header_size > MAX_HEADER or data_size > MAX_DATA:
+                    raise Garbled(f"an answer of {header_size + data_size} bytes")
+                middle = start + _PREFIX + header_size
+                end = middle + data_size
+                if len(buffer) < end:
+                    break
+                frames.append(Frame(_header(buffer[start + _PREFIX:middle]), bytes(buffer[middle:end])))
+                start = end
+        except Garbled as error:
+            self.problem = str(error)
         del buffer[:start]
         return frames
 
@@ -105,9 +109,9 @@ def answer_from(frame: Frame, case_id: str) -> Answer:
         raise Garbled("data with an answer that has none")
     elif header.get("s") is not None:
         shape = _shape(header["s"])
-    return Answer(case_id=case_id, kind=cast(AnswerKind, kind), type_name=_text(header, "t"), dtype=dtype, shape=shape,
-                  data=data if header.get("b") is True else None, memory_order=order, detail=_text(header, "x"),
-                  seconds=float(seconds))
+    return Answer(case_id=case_id, kind=cast(AnswerKind, kind), type_name=_text(header, "t"), dtype=dtype,
+                  shape=shape, data=data if header.get("b") is True else None, memory_order=order,
+                  detail=_text(header, "x"), seconds=float(seconds))
 
 
 def _text(header: dict[str, Any], name: str) -> str:
@@ -125,7 +129,9 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
 
 
 def _shape(value: Any) -> tuple[int, ...]:
-    if type(value) is not list or len(value) > 64 or any(type(n) is not int or not 0 <= n < 2**63 for n in value):
+    if type(value) is not list or len(value) > 64:
+        raise Garbled("an answer whose shape is no list of lengths")
+    if any(type(length) is not int or not 0 <= length < 2**63 for length in value):
         raise Garbled("an answer whose shape is no list of lengths")
     return tuple(value)
 

@@ -14,7 +14,12 @@ from posvec.verifier.layout import judge_layout
 from posvec.verifier.levels import NOT_FINITE, Comparison, Match, cell_allowance, compare
 
 _DETAIL_LIMIT = 4000
-_STOPPED: dict[str, Outcome] = {"raised": "error", "timeout": "timeout", "crash": "crash", "not-run": "not-run"}
+_STOPPED: dict[str, Outcome] = {
+    "raised": "error",
+    "timeout": "timeout",
+    "crash": "crash",
+    "not-run": "not-run",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +50,7 @@ class RunJudgement:
     cells_hold: bool
 
 
-def judge_case(
-    case: Case, answer: Answer, vectors: Vectors, match: Match, *, build: int | None = None
-) -> Judged:
+def judge_case(case: Case, answer: Answer, vectors: Vectors, match: Match, *, build: int | None = None) -> Judged:
     """Judge one answer; the known values of its case are looked up here, after the answer has come."""
     stopped = _STOPPED.get(answer.kind)
     if stopped is not None:
@@ -104,11 +107,19 @@ def levels_held(run: RunJudgement) -> tuple[str, ...]:
 
 
 def _judged(
-    case: Case, answer: Answer, outcome: Outcome, detail: str, *,
-    comparison: Comparison | None = None, values: Float32 | None = None,
+    case: Case,
+    answer: Answer,
+    outcome: Outcome,
+    detail: str,
+    *,
+    comparison: Comparison | None = None,
+    values: Float32 | None = None,
 ) -> Judged:
     result = CaseResult(
-        id=case.id, outcome=outcome, seconds=answer.seconds, detail=safe_text(detail, limit=_DETAIL_LIMIT),
+        id=case.id,
+        outcome=outcome,
+        seconds=answer.seconds,
+        detail=safe_text(detail, limit=_DETAIL_LIMIT),
         max_ulp=comparison.max_ulp if comparison else None,
     )
     return Judged(case=case, result=result, comparison=comparison, values=values)
@@ -117,8 +128,11 @@ def _judged(
 def _coerced(one: Judged) -> Judged:
     if one.case.coercion is None or one.result.outcome in ("pass", "not-run", "rounding"):
         return one
-    how = {"str": 'strings such as "3"', "float": "floats such as 3.0",
-           "numpy": "np.int32(3)" if one.case.numpy_int32 else "np.int64(3)"}[one.case.coercion]
+    how = {
+        "str": 'strings such as "3"',
+        "float": "floats such as 3.0",
+        "numpy": "np.int32(3)" if one.case.numpy_int32 else "np.int64(3)",
+    }[one.case.coercion]
     was = one.result.outcome
     detail = f"with the arguments given as {how}: {was}. {one.result.detail}".rstrip()
     return replace(one, result=replace(one.result, outcome="coercion", detail=detail))

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
 from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32, Int64, ordered
@@ -110,7 +109,13 @@ def compare(got: Float32, known: Known, *, build: int | None = None) -> Comparis
 
 def _identical(elements: int, *, explained_by: int) -> Comparison:
     return Comparison(
-        elements=elements, differing=0, unexplained=0, other_build=0, outside_accept=0, outside_cell=0, max_ulp=0,
+        elements=elements,
+        differing=0,
+        unexplained=0,
+        other_build=0,
+        outside_accept=0,
+        outside_cell=0,
+        max_ulp=0,
         explained_by=explained_by,
     )
 

@@ -19,10 +19,12 @@ from typing import IO, Any, Literal
 
 from posvec.schemas.errors import InvalidArgument
 from posvec.verifier.capture import Capture
-from posvec.verifier.frames import TOKEN_SIZE, Frame, FrameReader, Garbled
+from posvec.verifier.frames import TOKEN_SIZE, Frame, FrameReader
 
 CHILD = Path(__file__).with_name("child.py")
-_PATIENCE = 2.0  # seconds that a supervisor gets to kill what a target left behind
+MARKER = "POSVEC_PROCESS"
+HAS_PROC = Path("/proc/self/statm").exists()
+_PATIENCE = 1.0  # seconds that a supervisor gets to kill what a target left behind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,7 @@ class Event:
 
 
 class Child:
-    """A running process. What it does arrives in a queue, as ``Event``; nothing here blocks but ``kill``.
+    """A running process. What it does arrives in a queue, as ``Event``; only ``kill`` blocks.
 
     Three threads serve it, because pipes cannot be polled everywhere: one reads answers, one writes requests,
     one takes in the output.
@@ -84,19 +86,22 @@ class Child:
         self._captures = [self.capture, *outputs]
         token = os.urandom(TOKEN_SIZE)
         self._reader = FrameReader(token)
+        # In the environment of all that this starts: finds it again if the supervisor is killed.
+        self._marker = os.urandom(8).hex()
         try:
             self._process = subprocess.Popen(
-                [launch.python, str(CHILD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                bufsize=0, env=dict(launch.environment), start_new_session=True)
+                [launch.python, str(CHILD)], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, start_new_session=True,
+                env={**launch.environment, MARKER: self._marker})
         except OSError as error:
             raise InvalidArgument("--python", launch.python, "the path of a Python interpreter",
                                   hint=error.strerror or str(error)) from None
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
         self.send({**launch.request, "token": token.hex()})
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
-        self._threads = [threading.Thread(target=run, args=(pipe,), daemon=True, name=f"posvec-{name}")
-                         for name, run, pipe in zip(("write", "read", "output"),
-                                                    (self._write, self._read, self._drain), pipes, strict=True)]
+        self._threads = [
+            threading.Thread(target=serve, args=(pipe,), daemon=True, name=f"posvec{serve.__name__}")
+            for serve, pipe in zip((self._write, self._read, self._drain), pipes, strict=True)]
         for thread in self._threads:
             thread.start()
 
@@ -116,30 +121,28 @@ class Child:
         """
         if sys.platform == "win32":
             if self._process.poll() is None:
-                subprocess.run(["taskkill", "/F", "/T", "/PID", str(self._process.pid)], check=False,  # noqa: S607
-                               capture_output=True)
+                subprocess.run(["taskkill", "/F", "/T", "/PID", str(self._process.pid)],  # noqa: S607
+                               check=False, capture_output=True)
                 self._process.kill()
         else:
             self._process.send_signal(signal.SIGUSR1 if show_where else signal.SIGTERM)
             if not self._ends_within(_PATIENCE):
                 self._kill_hard()
+                self._ends_within(_PATIENCE)
+            if self._process.returncode == -signal.SIGKILL:
+                # The target's end, which a supervisor repeats, or its own, and then it killed nothing.
+                kill_marked(f"{MARKER}={self._marker}")
         self._requests.put(None)
-        self._ends_within(_PATIENCE)
         for thread in self._threads:
             thread.join(_PATIENCE)
-
-    @property
-    def orderly(self) -> bool:
-        """Whether the supervisor, which kills what is left over, ended of its own accord."""
-        return self._process.returncode not in (None, -getattr(signal, "SIGKILL", 9))
 
     def _ends_within(self, seconds: float) -> bool:
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
             return False
-        # A supervisor ends after the target. If it was killed itself, the target may still be there.
-        return self.orderly or self.pid is None or self._born is None or _born(self.pid) != self._born
+        # A supervisor ends after the target, unless it is killed itself.
+        return self.pid is None or self._born is None or _born(self.pid) != self._born
 
     def _kill_hard(self) -> None:
         if sys.platform != "win32":
@@ -162,14 +165,14 @@ class Child:
 
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
-            try:
-                while data := os.read(pipe.fileno(), 2**18):
-                    frames = self._reader.feed(data)
-                    if frames:
-                        self._events.put(Event(child=self, kind="frames", when=time.monotonic(), frames=frames))
-            except Garbled as error:
-                self._events.put(Event(child=self, kind="garbled", when=time.monotonic(), reason=str(error)))
-                return
+            while data := os.read(pipe.fileno(), 2**18):
+                frames = self._reader.feed(data)
+                now = time.monotonic()
+                if frames:
+                    self._events.put(Event(child=self, kind="frames", when=now, frames=frames))
+                if problem := self._reader.problem:
+                    self._events.put(Event(child=self, kind="garbled", when=now, reason=problem))
+                    return
         status = self._process.wait()
         self._requests.put(None)
         self._events.put(Event(child=self, kind="ended", when=time.monotonic(), status=status))
@@ -182,7 +185,7 @@ class Child:
 
 
 def _born(pid: int) -> bytes | None:
-    """Return when a process that still runs was started, so that it is not taken for another of the same number."""
+    """Return when a process that still runs was started: another may get its number."""
     try:
         state, *rest = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     except (OSError, ValueError):
@@ -191,26 +194,23 @@ def _born(pid: int) -> bytes | None:
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Return the resident size of a process: /proc on Linux, ``ps`` elsewhere, None on Windows or if it is gone."""
-    if sys.platform == "linux":
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123 - a third of the time of Path.read_bytes
+    """Return the resident size of a process, None where it is gone or cannot be asked (Windows)."""
+    try:
+        if HAS_PROC:
+            with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123 - a third of the time of read_bytes
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except (OSError, IndexError, ValueError):
-            return None
-    if sys.platform == "win32":
+        ask = ["ps", "-o", "rss=", "-p", str(pid)]
+        return int(subprocess.run(ask, check=False, capture_output=True).stdout) * 1024
+    except (OSError, IndexError, ValueError):
         return None
-    done = subprocess.run(["ps", "-o", "rss=", "-p", str(pid)], check=False, capture_output=True)  # noqa: S607
-    return int(done.stdout) * 1024 if done.stdout.strip().isdigit() else None
 
 
 def kill_marked(marker: str) -> int:
     """Kill every process whose environment holds ``marker``; return how many there were (Linux only).
 
-    For what is left when a supervisor was itself killed: the marker is a variable that only the processes of
-    one session were given.
+    For what is left when a supervisor was itself killed.
     """
-    if sys.platform != "linux":
+    if not HAS_PROC:
         return 0
     sought = marker.encode()
     found = 0

@@ -51,7 +51,8 @@ class ReportFile:
             if self.path.exists():
                 with self.path.open("ab"):
                     pass
-            probe_folder(self.path)
+            if self.path.is_file() or not self.path.exists():
+                probe_folder(self.path)
         except OSError as error:
             raise OutputError(
                 self.path, error.strerror or str(error), remedy="choose another file for --report"
@@ -66,6 +67,9 @@ class ReportFile:
         """
         try:
             content = WRITERS[self.kind](report)
+            if self.path.exists() and not self.path.is_file():  # a pipe or a device such as /dev/stdout
+                self.path.write_bytes(content)
+                return
             with replacing(self.path) as temporary:
                 temporary.write_bytes(content)
         except OSError as error:
@@ -81,13 +85,16 @@ def to_json(report: Report) -> bytes:
 
 def to_junit(report: Report) -> bytes:
     """Return the report as JUnit XML: a test case a case; coercion failures count only where they decide."""
-    from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite  # noqa: PLC0415 - costs 50 ms
+    from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
     def entry(result: CaseResult) -> TestCase:
         case = TestCase(_legal(result.id), classname=_legal(report.vectors["name"]), time=round(result.seconds, 6))
-        message, detail = _legal(f"{result.outcome}: {result.detail}")[:_ATTRIBUTE_LIMIT], _legal(result.detail)
+        message, detail = (
+            _legal(f"{result.outcome}: {result.detail}")[:_ATTRIBUTE_LIMIT],
+            _legal(result.detail),
+        )
         if result.outcome in _FAILED:
-            element = Failure(message, result.outcome)
+            element: Error | Failure | Skipped = Failure(message, result.outcome)
         elif result.outcome in _UNDECIDED or (result.outcome == "coercion" and report.exit_code != 1):
             element = Skipped(message, result.outcome)
         elif result.outcome == "coercion":
@@ -107,7 +114,7 @@ def to_junit(report: Report) -> bytes:
     suite.add_property("levels_held", " ".join(report.levels_held))
     suite.add_testcases([entry(result) for result in report.results])
     if report.output:
-        suite.system_out = _legal(report.output)
+        suite.add_property("output", _legal(report.output))
     xml = JUnitXml("posvec")
     xml.add_testsuite(suite)
     buffer = BytesIO()
@@ -120,5 +127,9 @@ WRITERS: dict[str, Callable[[Report], bytes]] = {"json": to_json, "junit": to_ju
 
 def _legal(text: str) -> str:
     """Return ``text`` with what XML 1.0 cannot hold as escapes; control characters are escapes already."""
-    return "".join(c if c in "\t\n" or "\x20" <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c >= "\U00010000"
-                   else f"\\u{ord(c):04x}" for c in text)
+    return "".join(
+        c
+        if c in "\t\n" or "\x20" <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c >= "\U00010000"
+        else f"\\u{ord(c):04x}"
+        for c in text
+    )

@@ -26,7 +26,12 @@ class Selection:
 
 
 def select(
-    cases: Sequence[Case], suite: Suite, *, quick: bool = False, glob: str | None = None, coercion: bool = True
+    cases: Sequence[Case],
+    suite: Suite,
+    *,
+    quick: bool = False,
+    glob: str | None = None,
+    coercion: bool = True,
 ) -> Selection:
     """Choose and order the cases of a run.
 
@@ -53,7 +58,10 @@ def select(
             hint = "ids look like " + (cases[min(4, len(cases) - 1)].id if cases else "none: there are no cases")
             raise InvalidArgument("--select", glob, "a pattern that matches a case id", hint=hint)
         return Selection(
-            cases=matching, coercion=coerced, quick=sum(case.id in chosen for case in matching), total=len(cases)
+            cases=matching,
+            coercion=coerced,
+            quick=sum(case.id in chosen for case in matching),
+            total=len(cases),
         )
     return Selection(cases=(*first, *rest), coercion=coerced, quick=len(first), total=len(cases))
 

@@ -8,25 +8,29 @@ from typing import Any
 
 from posvec.schemas.errors import TargetUnavailable, shorten
 from posvec.verifier.capture import Output
+from posvec.verifier.endings import last_words
 from posvec.verifier.frames import clean
 from posvec.verifier.target import Target
 
 
-def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any], output: Output) -> TargetUnavailable:
+def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any],
+                        output: Output) -> TargetUnavailable:
     """Return the error for what a target's process said of its start; ``header`` is untrusted."""
     reason = header.get("reason")
     details = _text(header, "detail")
     if reason == "no-module":
         missing = shorten(_text(header, "missing"))
         return TargetUnavailable(target.text, f"there is no module {missing!r} for this interpreter",
-                                 remedy="it is looked for in the current directory, then on PYTHONPATH", details=details)
+                                 remedy="it is looked for in the current directory, then on PYTHONPATH",
+                                 details=details)
     names = [clean(name, 200) for name in header.get("names") or () if type(name) is str][:50]
     if reason == "no-attribute":
         missing = shorten(_text(header, "missing"))
         return TargetUnavailable(target.text, f"it has no {missing!r}", remedy=_suggest(missing, names),
                                  details=details)
     if reason == "not-callable":
-        return TargetUnavailable(target.text, f"{attribute!r} is no function but {shorten(_text(header, 'type'))}",
+        kind = shorten(_text(header, "type"))
+        return TargetUnavailable(target.text, f"{attribute!r} is no function but {kind}",
                                  remedy=_suggest(attribute, names))
     details += _printed(output)
     if reason == "syntax":
@@ -38,8 +42,8 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
     remedy = ""
     if "attempted relative import with no known parent package" in details:
         remedy = "name it as package.module:function instead"
-    return TargetUnavailable(target.text, f"raised {kind or 'an exception'} while it was imported", remedy=remedy,
-                             details=details)
+    return TargetUnavailable(target.text, f"raised {kind or 'an exception'} while it was imported",
+                             remedy=remedy, details=details)
 
 
 def _suggest(missing: str, names: list[str]) -> str:
@@ -57,5 +61,5 @@ def _text(header: Mapping[str, Any], name: str) -> str:
 
 
 def _printed(output: Output) -> str:
-    text = output.last(2000).strip()
+    text = last_words(output)
     return f"\nIt wrote:\n{text}\n" if text else ""

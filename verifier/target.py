@@ -21,7 +21,7 @@ class Target:
         text: The target as it was given, for messages and for commands that run it again.
         path: The file that defines it.
         module: The name of the module that defines it, found from the current directory.
-        attribute: The callable's name, dotted where it is inside a class; None: the suite's own function name.
+        attribute: The callable's name, dotted inside a class; None: the suite's own function name.
 
     """
 
@@ -74,7 +74,9 @@ def _check_attribute(text: str, attribute: str) -> None:
 
 
 def _is_path(where: str) -> bool:
-    return where.endswith(".py") or "/" in where or "\\" in where or where in (".", "..") or Path(where).is_file()
+    if where.endswith(".py") or "/" in where or "\\" in where or where in (".", ".."):
+        return True
+    return Path(where).is_file()
 
 
 def _file(text: str, where: str) -> Path:

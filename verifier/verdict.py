@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from posvec.schemas.build import Stream
 from posvec.schemas.manifest import Recording
-from posvec.schemas.report import OUTCOMES, Behaviour, VerdictCode
+from posvec.schemas.report import OUTCOMES, Behaviour, Outcome, VerdictCode
 from posvec.verifier.judge import RunJudgement, levels_held
 from posvec.verifier.levels import NOT_FINITE, TOO_FEW_FOR_CELLS, Match, cell_allowance
 
@@ -45,20 +45,23 @@ def reach_verdict(
     if interrupted:
         ran = len(deciding) - outcomes["not-run"]
         return Verdict(
-            code="interrupted", exit_code=130,
+            code="interrupted",
+            exit_code=130,
             sentence=f"INTERRUPTED after {ran:,} of {len(deciding):,} cases: {failed:,} failed",
         )
     if failed or (strict and behaviour.failed):
-        return _failing(run, match, outcomes, failed, len(deciding), behaviour, scope, causes)
+        return _failing(run, match, outcomes, failed, len(deciding), scope, causes)
     if outcomes["not-run"]:
         why = next(one.result.detail for one in deciding if one.result.outcome == "not-run")
         return Verdict(
-            code="could-not-judge", exit_code=3,
+            code="could-not-judge",
+            exit_code=3,
             sentence=f"COULD NOT JUDGE: {outcomes['not-run']:,} of {len(deciding):,} cases did not run ({why})",
         )
     if not run.elements.compared:
         return Verdict(
-            code="could-not-judge", exit_code=3,
+            code="could-not-judge",
+            exit_code=3,
             sentence="COULD NOT JUDGE: only empty arrays were compared, and T = 0 proves only the layout",
         )
     held = levels_held(run)
@@ -67,9 +70,10 @@ def reach_verdict(
     if match.kind == "equivalent":
         return Verdict(code="equivalent", exit_code=0, sentence=f"EQUIVALENT: same draws, {_rounding(run)}{scope}")
     return Verdict(
-        code="ulp", exit_code=0,
+        code="ulp",
+        exit_code=0,
         sentence=f"WITHIN {match.ulp} ULP: {run.elements.compared:,} elements, at most {run.elements.max_ulp} ULP "
-                 f"from the expected values{scope}",
+        f"from the expected values{scope}",
     )
 
 
@@ -93,8 +97,10 @@ def environment_notes(
     causes, notes = [], []
     if environment.get("jax_enable_x64") is True:
         causes.append("the target ran with x64 on")
-        notes.append("The target ran with x64 on, which draws float64 from other random bits: unset JAX_ENABLE_X64, "
-                     "or call jax.config.update('jax_enable_x64', False).")
+        notes.append(
+            "The target ran with x64 on, which draws float64 from other random bits: unset JAX_ENABLE_X64, "
+            "or call jax.config.update('jax_enable_x64', False)."
+        )
     backend = environment.get("jax_backend")
     if isinstance(backend, str) and backend and backend != "cpu":
         causes.append(f"the target ran on {backend}")
@@ -103,8 +109,10 @@ def environment_notes(
     if isinstance(partitionable, bool) and partitionable is not (stream == "partitionable"):
         other = "partitionable" if partitionable else "original"
         causes.append(f"its JAX draws the other stream, {other}")
-        notes.append(f"The target's JAX draws the {other} stream, and these vectors hold {stream}: add "
-                     f"--stream {other}, or set JAX_THREEFRY_PARTITIONABLE={int(not partitionable)}.")
+        notes.append(
+            f"The target's JAX draws the {other} stream, and these vectors hold {stream}: add "
+            f"--stream {other}, or set JAX_THREEFRY_PARTITIONABLE={int(not partitionable)}."
+        )
     prng = environment.get("jax_default_prng_impl")
     if isinstance(prng, str) and prng and prng != "threefry2x32":
         causes.append(f"its PRNG is {prng}")
@@ -112,13 +120,14 @@ def environment_notes(
     offset = environment.get("jax_random_seed_offset")
     if isinstance(offset, str) and offset not in ("", "0"):
         causes.append("JAX_RANDOM_SEED_OFFSET shifts its seeds")
-        notes.append(f"jax_random_seed_offset is {offset}, which is added to every seed: unset "
-                     "JAX_RANDOM_SEED_OFFSET.")
+        notes.append(f"jax_random_seed_offset is {offset}, which is added to every seed: unset JAX_RANDOM_SEED_OFFSET.")
     version = environment.get("jax")
     known = {build.jax for recording in recordings for build in recording.builds}
     if isinstance(version, str) and known and version not in known:
-        notes.append(f"JAX {version} is in no recording of these vectors, so its rounding may be new: `posvec generate`"
-                     " under it records it, and --match equivalent accepts it.")
+        notes.append(
+            f"JAX {version} is in no recording of these vectors, so its rounding may be new: `posvec generate`"
+            " under it records it, and --match equivalent accepts it."
+        )
     return causes, notes
 
 
@@ -127,8 +136,9 @@ def run_notes(run: RunJudgement, match: Match) -> list[str]:
     notes = []
     elements = run.elements
     if 0 < elements.compared < TOO_FEW_FOR_CELLS and (match.kind == "equivalent" or elements.unexplained):
-        notes.append(f"{elements.compared} elements are too few to tell a 23-bit uniform from a finer one: run more "
-                     "cases.")
+        notes.append(
+            f"{elements.compared} elements are too few to tell a 23-bit uniform from a finer one: run more cases."
+        )
     if not run.cells_hold and not elements.outside_accept:
         notes.append(
             f"Every element lies in its accept interval, but {elements.outside_cell:,} of {elements.compared:,} "
@@ -147,7 +157,12 @@ def percent(part: int, whole: int) -> str:
 
 
 def _failing(
-    run: RunJudgement, match: Match, outcomes: Counter[str], failed: int, cases: int, behaviour: Behaviour, scope: str,
+    run: RunJudgement,
+    match: Match,
+    outcomes: Counter[Outcome],
+    failed: int,
+    cases: int,
+    scope: str,
     causes: Sequence[str],
 ) -> Verdict:
     held = levels_held(run)
@@ -157,16 +172,18 @@ def _failing(
         else:
             asked = f"not {match}"
         return Verdict(
-            code="rounding", exit_code=1,
+            code="rounding",
+            exit_code=1,
             sentence=f"SAME DRAWS, {_rounding(run).replace('other rounding', 'OTHER ROUNDING', 1)}{scope}: {asked}; "
-                     "--match equivalent accepts it",
+            "--match equivalent accepts it",
         )
     parts = ", ".join(f"{outcomes[name]:,} {name}" for name in OUTCOMES if name != "pass" and outcomes[name])
     if not failed:
         parts = "behaviour checks failed"
     because = f"; {causes[0]}" if causes else ""
     return Verdict(
-        code="not-conforming", exit_code=1,
+        code="not-conforming",
+        exit_code=1,
         sentence=f"NOT CONFORMING: {failed:,} of {cases:,} cases fail ({parts}){because}",
     )
 
@@ -174,4 +191,6 @@ def _failing(
 def _rounding(run: RunJudgement) -> str:
     elements = run.elements
     most = "not finite" if elements.max_ulp >= NOT_FINITE else f"at most {elements.max_ulp} ULP"
-    return f"other rounding in {percent(elements.differing, elements.compared)} of {elements.compared:,} elements, {most}"
+    return (
+        f"other rounding in {percent(elements.differing, elements.compared)} of {elements.compared:,} elements, {most}"
+    )

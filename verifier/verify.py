@@ -5,24 +5,30 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from posvec.schemas.answer import Answer
-from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
-from posvec.schemas.errors import InvalidArgument, shorten
+from posvec.schemas.errors import InvalidArgument, TargetUnavailable, shorten
 from posvec.schemas.manifest import Recording
 from posvec.schemas.report import Behaviour, CaseResult, Failure, Report, safe_text
 from posvec.vectors.known import Vectors
 from posvec.verifier.decode import explain_element, explain_run
 from posvec.verifier.judge import Judged, RunJudgement, judge_case, judge_run, levels_held
 from posvec.verifier.levels import Match, differences, failing
-from posvec.verifier.runner import RunOptions, Session
+from posvec.verifier.options import RunOptions
+from posvec.verifier.runner import Session
 from posvec.verifier.selection import Selection, select
 from posvec.verifier.target import Target
-from posvec.verifier.verdict import environment_notes, explaining, reach_verdict, run_notes
+from posvec.verifier.verdict import (
+    Environment,
+    Verdict,
+    environment_notes,
+    explaining,
+    reach_verdict,
+    run_notes,
+)
 
 BEHAVIOUR_CASES = 32
 _FAIL_FAST_CHUNK = 64
@@ -71,7 +77,7 @@ class Request:
     quick: bool = False
     fail_fast: bool = False
     strict: bool = False
-    reproduce: tuple[str, ...] = field(default=())
+    reproduce: tuple[str, ...] = ()
 
 
 def verify(request: Request, progress: Progress) -> Report:
@@ -79,8 +85,9 @@ def verify(request: Request, progress: Progress) -> Report:
 
     Golden values are looked up only after the answers are in: all of them, or a chunk with ``fail_fast``.
 
+    A target that cannot be loaded gives a report too, with every case ``not-run``.
+
     Raises:
-        TargetUnavailable: The target could not be loaded.
         InvalidArgument: ``select`` or ``build`` names nothing.
 
     """
@@ -97,42 +104,85 @@ class _Run:
                 self._vectors[case.id] = vectors
                 cases.append(case)
         self._suite = request.vectors[0].suite
-        self._recordings = request.vectors[0].recordings
+        # Fresh vectors keep the positions of the golden file's recordings and add some.
+        self._recordings = request.vectors[-1].recordings
         self._build = find_recording(request.build, self._recordings)
         self._selection: Selection = select(cases, self._suite, quick=request.quick, glob=request.select)
         self._seconds: dict[str, float] = {}
         self._interrupted = False
 
     def report(self) -> Report:
-        request = self._request
         began = time.monotonic()
-        with Session(request.target, self._suite.function, request.options) as session:
-            session.start()
-            self._seconds["start"] = time.monotonic() - began
-            judged = self._run_cases(session)
-            behaviour = self._behaviour(session, judged)
-            environment = dict(session.environment)
-            output = session.output.text
-            restarts = session.restarts
-        run = judge_run(judged, request.match)
+        behaviour, problem = Behaviour(), None
+        with Session(self._request.target, self._suite.function, self._request.options) as session:
+            try:
+                session.start()
+                self._seconds["start"] = time.monotonic() - began
+                judged = self._run_cases(session)
+                behaviour = self._behaviour(session, judged)
+            except TargetUnavailable as error:
+                problem = error
+                judged = self._none_run("the target could not be loaded")
+            except KeyboardInterrupt:
+                self._interrupted = True
+                judged = self._none_run("interrupted")
+            environment, output, restarts = dict(session.environment), session.output.text, session.restarts
         self._seconds["total"] = time.monotonic() - began
-        causes, notes = environment_notes(environment, stream=request.vectors[0].stream, recordings=self._recordings)
-        verdict = reach_verdict(
-            run, match=request.match, build=self._build, recordings=self._recordings, total=self._selection.total,
-            behaviour=behaviour, strict=request.strict, interrupted=self._interrupted, causes=causes,
+        return self._assembled(
+            judge_run(judged, self._request.match), behaviour, environment, output, restarts, problem
         )
+
+    def _assembled(
+        self,
+        run: RunJudgement,
+        behaviour: Behaviour,
+        environment: Environment,
+        output: str,
+        restarts: int,
+        problem: TargetUnavailable | None,
+    ) -> Report:
+        request = self._request
+        causes, notes = environment_notes(environment, stream=request.vectors[0].stream, recordings=self._recordings)
+        if problem is not None:
+            verdict = Verdict(code="could-not-judge", exit_code=3, sentence=f"COULD NOT JUDGE: {problem}")
+            output = problem.details or output
+        else:
+            verdict = reach_verdict(
+                run,
+                match=request.match,
+                build=self._build,
+                recordings=self._recordings,
+                total=self._selection.total,
+                behaviour=behaviour,
+                strict=request.strict,
+                interrupted=self._interrupted,
+                causes=causes,
+            )
         return Report(
-            verdict=verdict.code, sentence=verdict.sentence, exit_code=verdict.exit_code,
-            target=safe_text(request.target.text, limit=1000), vectors=request.vectors_facts,
-            level_asked=str(request.match), build_asked=request.build,
+            verdict=verdict.code,
+            sentence=verdict.sentence,
+            exit_code=verdict.exit_code,
+            target=safe_text(request.target.text, limit=1000),
+            vectors=request.vectors_facts,
+            level_asked=str(request.match),
+            build_asked=request.build,
             levels_held=() if self._interrupted else levels_held(run),
             explained_by=tuple(explaining(run, self._recordings)) if run.elements.compared else (),
-            elements=run.elements, results=tuple(one.result for one in run.cases),
-            selected=len(run.cases), total=self._selection.total, failure=self._failure(run),
-            notes=tuple([*notes, *run_notes(run, request.match), *self._findings(run), *behaviour_notes(behaviour)]),
-            behaviour=behaviour, environment={name: _shown(value) for name, value in environment.items()},
-            output=safe_text(output), restarts=restarts, seconds=self._seconds,
+            elements=run.elements,
+            results=tuple(one.result for one in run.cases),
+            selected=len(run.cases),
+            total=self._selection.total,
+            failure=self._failure(run),
+            notes=(*notes, *run_notes(run, request.match), *self._findings(run), *behaviour_notes(behaviour)),
+            behaviour=behaviour,
+            environment={name: _shown(value) for name, value in environment.items()},
+            output=safe_text(output),
+            restarts=restarts,
+            seconds=self._seconds,
         )
+
+    def _none_run(self, why: str) -> list[Judged]:
+        return [self._judge(case, None, why) for case in (*self._selection.cases, *self._selection.coercion)]
 
     def _run_cases(self, session: Session) -> list[Judged]:
         cases = [*self._selection.cases, *self._selection.coercion]
@@ -175,7 +225,7 @@ class _Run:
         return judge_case(case, answer, vectors, self._request.match, build=build)
 
     def _behaviour(self, session: Session, judged: Sequence[Judged]) -> Behaviour:
-        usable = [one.case for one in judged[:BEHAVIOUR_CASES * 2] if one.comparison and one.comparison.elements]
+        usable = [one.case for one in judged[: BEHAVIOUR_CASES * 2] if one.comparison and one.comparison.elements]
         cases = [case for case in usable if case.coercion is None][:BEHAVIOUR_CASES]
         if self._interrupted:
             return Behaviour(skipped="interrupted")
@@ -189,8 +239,12 @@ class _Run:
             return Behaviour(skipped="interrupted")
         self._seconds["behaviour"] = time.monotonic() - began
         return Behaviour(
-            checked=len(seen.observed), seconds=seen.seconds, repeat=seen.not_repeatable, order=seen.order_dependent,
-            aliasing=seen.overwritten, skipped=safe_text(seen.incomplete, limit=1000),
+            checked=len(seen.observed),
+            seconds=seen.seconds,
+            repeat=seen.not_repeatable,
+            order=seen.order_dependent,
+            aliasing=seen.overwritten,
+            skipped=safe_text(seen.incomplete, limit=1000),
         )
 
     def _failure(self, run: RunJudgement) -> Failure | None:
@@ -200,10 +254,20 @@ class _Run:
         if not failed:
             return None
         first = failed[0]
-        command = ["posvec", "verify", self._request.target.text, "--select", first.case.id, *self._request.reproduce]
+        command = [
+            "posvec",
+            "verify",
+            self._request.target.text,
+            "--select",
+            first.case.id,
+            *self._request.reproduce,
+        ]
         result = first.result
         failure = Failure(
-            case=first.case.id, outcome=result.outcome, detail=result.detail, more_cases=len(failed) - 1,
+            case=first.case.id,
+            outcome=result.outcome,
+            detail=result.detail,
+            more_cases=len(failed) - 1,
             reproduce=safe_text(shlex.join(command), limit=4000),
         )
         return self._with_element(failure, first)
@@ -211,8 +275,6 @@ class _Run:
     def _with_element(self, failure: Failure, judged: Judged) -> Failure:
         if judged.values is None or judged.comparison is None:
             return failure
-        from dataclasses import replace  # noqa: PLC0415
-
         known = self._vectors[judged.case.id.partition("/as=")[0]].known(judged.case)
         build = self._recordings.index(self._build) if self._build is not None else None
         wrong = failing(judged.values, known, self._request.match, build=build)
@@ -225,10 +287,18 @@ class _Run:
         explanation = explain_element(judged.values, known, index)
         detail = f"{failure.detail}; {explanation}" if failure.detail else explanation
         return replace(
-            failure, detail=detail, position=index // known.features, feature=index % known.features,
-            expected=repr(float(expected)), expected_hex=float(expected).hex(), expected_bits=_bits(expected),
-            got=repr(float(got)), got_hex=float(got).hex(), got_bits=_bits(got),
-            ulp=int(differences(judged.values, known)[index]), more_elements=len(wrong) - 1,
+            failure,
+            detail=detail,
+            position=index // known.features,
+            feature=index % known.features,
+            expected=repr(float(expected)),
+            expected_hex=float(expected).hex(),
+            expected_bits=_bits(expected),
+            got=repr(float(got)),
+            got_hex=float(got).hex(),
+            got_bits=_bits(got),
+            ulp=int(differences(judged.values, known)[index]),
+            more_elements=len(wrong) - 1,
         )
 
     def _findings(self, run: RunJudgement) -> list[str]:
@@ -259,9 +329,7 @@ def find_recording(name: str | None, recordings: Sequence[Recording]) -> Recordi
             return recording
     labels = sorted({build.label for recording in recordings for build in recording.builds})
     known = labels or [a for recording in recordings for a in recording.arithmetics]
-    raise InvalidArgument(
-        "--build", name, f"a recorded build such as {known[0]!r}", hint="`posvec info` lists them"
-    )
+    raise InvalidArgument("--build", name, f"a recorded build such as {known[0]!r}", hint="`posvec info` lists them")
 
 
 def behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
@@ -276,12 +344,12 @@ def behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
 
 
 def _bits(value: object) -> str:
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     return f"0x{int(np.asarray(value, np.float32).view(np.uint32)):08x}"
 
 
 def _shown(value: str | bool | None) -> str:
-    return safe_text(value, limit=2000) if isinstance(value, str) else {True: "true", False: "false"}.get(value, "none")  # type: ignore[arg-type]
-
-
+    if isinstance(value, str):
+        return safe_text(value, limit=2000)
+    return {True: "true", False: "false", None: "none"}[value]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.verifier.runner import RunOptions, Session
@@ -51,6 +50,7 @@ def open_session(write: Callable[..., Path]) -> Iterator[OpenSession]:
 @pytest.fixture
 def answers(open_session: OpenSession) -> Callable[..., list[Answer]]:
     """Run a target on T = 0, 1, … and return what it answered, in order; the session is closed after."""
+
     def answers(source: str, count: int = 3, **options: object) -> list[Answer]:
         with open_session(source, **options) as session:
             return list(session.run(cases(count)))

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.runner import RunOptions, Session
@@ -32,7 +31,12 @@ def test_each_case_has_one_answer_in_order(answers):
     assert [a.case_id for a in got] == [c.id for c in cases(300)]
     assert {a.kind for a in got} == {"array"}
     assert got[3].data == bytes(48)
-    assert (got[3].dtype, got[3].shape, got[3].type_name, got[3].memory_order) == ("<f4", (12,), "numpy.ndarray", "C")
+    assert (got[3].dtype, got[3].shape, got[3].type_name, got[3].memory_order) == (
+        "<f4",
+        (12,),
+        "numpy.ndarray",
+        "C",
+    )
 
 
 def test_each_case_has_one_answer_with_several_processes(answers):
@@ -42,17 +46,26 @@ def test_each_case_has_one_answer_with_several_processes(answers):
 
 
 def test_arguments_are_passed_by_position_as_plain_ints(answers):
-    got = answers("""
+    got = answers(
+        """
         def fn(*args, **more):
             assert not more and [type(a) for a in args] == [int] * 3, args
             return [*args]
-    """, 2)
+    """,
+        2,
+    )
     assert [(a.kind, a.detail, a.shape) for a in got] == [("other", "list of 3 int", (3,))] * 2
 
 
-@pytest.mark.parametrize(("coercion", "int32", "expected"), [
-    ("str", False, "str"), ("float", False, "float"), ("numpy", False, "int64"), ("numpy", True, "int32"),
-])
+@pytest.mark.parametrize(
+    ("coercion", "int32", "expected"),
+    [
+        ("str", False, "str"),
+        ("float", False, "float"),
+        ("numpy", False, "int64"),
+        ("numpy", True, "int32"),
+    ],
+)
 def test_coercion_happens_in_the_targets_process(open_session, coercion, int32, expected):
     case = Case(id="c", args={"seed": 5, "T": 3, "d_model": 4}, coercion=coercion, numpy_int32=int32)
     with open_session("""
@@ -77,12 +90,15 @@ def test_numpy_arguments_without_numpy_are_not_run(open_session):
 
 
 def test_an_exception_comes_with_the_targets_own_traceback(answers, tmp_path):
-    got = answers("""
+    got = answers(
+        """
         def inner(T):
             return 1 // T
         def fn(seed, T, d_model):
             return inner(T)
-    """, 2)
+    """,
+        2,
+    )
     assert got[0].kind == "raised"
     assert got[0].type_name == "ZeroDivisionError"
     assert got[0].detail.count("File ") == 2
@@ -121,15 +137,24 @@ def test_a_flood_of_output_keeps_both_ends_in_bounded_memory(open_session):
     assert f"{output.omitted} bytes" in output.text
 
 
-@pytest.mark.parametrize("hang", ["while True: pass", "import time; time.sleep(1000)",
-                                  "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(1000)"])
+@pytest.mark.parametrize(
+    "hang",
+    [
+        "while True: pass",
+        "import time; time.sleep(1000)",
+        "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(1000)",
+    ],
+)
 def test_a_case_that_hangs_costs_only_itself(open_session, hang):
-    with open_session(f"""
+    with open_session(
+        f"""
         def fn(seed, T, d_model):
             if T == 1:
                 {hang}
             return T
-    """, timeout=0.4) as session:
+    """,
+        timeout=0.4,
+    ) as session:
         got = list(session.run(cases(4)))
     assert [a.kind for a in got] == ["other", "timeout", "other", "other"]
     assert got[1].seconds == 0.4
@@ -138,11 +163,15 @@ def test_a_case_that_hangs_costs_only_itself(open_session, hang):
 
 
 def test_a_timeout_says_where_the_target_was(answers):
-    [got] = answers("""
+    [got] = answers(
+        """
         def spin():
             while True: pass
         def fn(seed, T, d_model): spin()
-    """, 1, timeout=0.3)
+    """,
+        1,
+        timeout=0.3,
+    )
     assert "in spin" in got.detail
     assert "in fn" in got.detail
     assert "child.py" not in got.detail
@@ -161,31 +190,38 @@ def test_after_three_failures_in_a_row_the_rest_is_not_run(open_session):
 
 
 def test_after_ten_failures_in_all_the_rest_is_not_run(answers):
-    got = answers("""
+    got = answers(
+        """
         import os
         def fn(seed, T, d_model):
             if T % 2: os.abort()
-    """, 30)
+    """,
+        30,
+    )
     assert sum(a.kind == "crash" for a in got) == 10
     assert [a.kind for a in got[20:]] == ["not-run"] * 10
     assert len(got) == 30
 
 
 def test_a_target_that_cannot_start_again_leaves_the_rest_not_run(answers, tmp_path):
-    got = answers(f"""
+    got = answers(
+        f"""
         import os, pathlib
         once = pathlib.Path({str(tmp_path)!r}, "once")
         if once.exists(): raise OSError("only once")
         once.touch()
         def fn(seed, T, d_model):
             if T == 1: os._exit(0)
-    """, 4)
+    """,
+        4,
+    )
     assert [a.kind for a in got] == ["other", "crash", "not-run", "not-run"]
     assert "could not be started again: it raised OSError" in got[-1].detail
 
 
 def test_a_process_that_grows_is_replaced_between_cases(open_session):
-    with open_session("""
+    with open_session(
+        """
         import os, time
         hoard = []
         def fn(seed, T, d_model):
@@ -193,7 +229,9 @@ def test_a_process_that_grows_is_replaced_between_cases(open_session):
             deadline = time.perf_counter() + 0.004
             while time.perf_counter() < deadline: pass
             return os.getpid()
-    """, growth=60 * 2**20) as session:
+    """,
+        growth=60 * 2**20,
+    ) as session:
         got = list(session.run(cases(200)))
     assert [a.case_id for a in got] == [c.id for c in cases(200)]
     assert {a.kind for a in got} == {"other"}
@@ -209,20 +247,25 @@ def test_a_fresh_process_for_each_case(open_session):
 
 
 def test_too_much_memory_is_a_crash_of_that_case(answers):
-    got = answers("""
+    got = answers(
+        """
         import time
         def fn(seed, T, d_model):
             if T == 1:
                 hoard = b"x" * (300 * 2**20)
                 time.sleep(1000)
-    """, 3, memory=150 * 2**20)
+    """,
+        3,
+        memory=150 * 2**20,
+    )
     assert [a.kind for a in got] == ["other", "crash", "other"]
     assert "more than the 150 allowed" in got[1].detail
 
 
 def test_leaving_early_kills_the_processes_at_work(open_session):
-    with open_session("import os, time\ndef fn(seed, T, d_model):\n    if T: time.sleep(1000)\n    return os.getpid()"
-                      ) as session:
+    with open_session(
+        "import os, time\ndef fn(seed, T, d_model):\n    if T: time.sleep(1000)\n    return os.getpid()"
+    ) as session:
         run = session.run(cases(5))
         pid = int(next(run).detail)
         assert alive(pid)
@@ -233,12 +276,16 @@ def test_leaving_early_kills_the_processes_at_work(open_session):
 
 
 def test_ctrl_c_kills_the_child_and_propagates(open_session):
-    with open_session("import os, time\ndef fn(seed, T, d_model):\n    if T: time.sleep(1000)\n    return os.getpid()"
-                      ) as session:
+    with open_session(
+        "import os, time\ndef fn(seed, T, d_model):\n    if T: time.sleep(1000)\n    return os.getpid()"
+    ) as session:
         run = session.run(cases(5))
         pid = int(next(run).detail)
-        threading.Timer(0.1, signal.raise_signal if os.name == "nt" else lambda _: os.kill(os.getpid(), signal.SIGINT),
-                        [signal.SIGINT]).start()
+        threading.Timer(
+            0.1,
+            signal.raise_signal if os.name == "nt" else lambda _: os.kill(os.getpid(), signal.SIGINT),
+            [signal.SIGINT],
+        ).start()
         with pytest.raises(KeyboardInterrupt):
             next(run)
         assert not alive(pid)
@@ -268,12 +315,18 @@ def test_behaviour_of_an_honest_target(open_session):
     assert seen.seconds > 0
 
 
-@pytest.mark.parametrize(("body", "field", "count"), [
-    ("calls += 1; return np.full(4, calls, np.float32)", "not_repeatable", 4),
-    ("before = last; last = T; return np.full(4, calls if before in (T - 1, T, -1) else 9, np.float32)",
-     "order_dependent", 3),
-    ("buffer[:] = T; return buffer", "overwritten", 3),
-])
+@pytest.mark.parametrize(
+    ("body", "field", "count"),
+    [
+        ("calls += 1; return np.full(4, calls, np.float32)", "not_repeatable", 4),
+        (
+            "before = last; last = T; return np.full(4, 0 if before in (T - 1, T, -1) else 9, np.float32)",
+            "order_dependent",
+            3,
+        ),
+        ("buffer[:] = T; return buffer", "overwritten", 3),
+    ],
+)
 def test_behaviour_notices(open_session, body, field, count):
     with open_session(f"""
         import numpy as np
@@ -287,18 +340,25 @@ def test_behaviour_notices(open_session, body, field, count):
     assert len(getattr(seen, field)) == count
 
 
-@pytest.mark.parametrize(("body", "words"), [
-    ("os._exit(5)", "ended with exit status 5"), ("time.sleep(1000)", "no answer within 0.4 s"),
-])
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("os._exit(5)", "ended with exit status 5"),
+        ("time.sleep(1000)", "no answer within 0.4 s"),
+    ],
+)
 def test_behaviour_that_ends_early_says_why(open_session, body, words):
-    with open_session(f"""
+    with open_session(
+        f"""
         import os, time
         calls = 0
         def fn(seed, T, d_model):
             global calls
             calls += 1
             if calls == 5: {body}
-    """, timeout=0.4) as session:
+    """,
+        timeout=0.4,
+    ) as session:
         seen = session.behaviour(cases(4))
         assert words in seen.incomplete
         assert "suite/T=2" in seen.incomplete
@@ -328,41 +388,58 @@ def test_temporary_files_are_gone(open_session):
     assert not path.parent.exists()
 
 
-@pytest.mark.parametrize(("options", "name"), [
-    ({"timeout": 0}, "--timeout"), ({"start_timeout": -1}, "--start-timeout"), ({"jobs": 0}, "--jobs"),
-    ({"memory": 0}, "--memory"), ({"timeout": float("nan")}, "--timeout"),
-])
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"timeout": 0}, "--timeout"),
+        ({"start_timeout": -1}, "--start-timeout"),
+        ({"jobs": 0}, "--jobs"),
+        ({"memory": 0}, "--memory"),
+        ({"timeout": float("nan")}, "--timeout"),
+    ],
+)
 def test_options_are_checked(options, name):
     with pytest.raises(InvalidArgument, match=name):
         RunOptions(**options)
 
 
 def test_an_interpreter_that_is_not_there(open_session):
-    with pytest.raises(InvalidArgument, match="--python"), open_session(ZEROS, python="/no/such/python") as session:
+    with (
+        pytest.raises(InvalidArgument, match="--python"),
+        open_session(ZEROS, python="/no/such/python") as session,
+    ):
         session.start()
 
 
 def test_an_interpreter_that_is_none(open_session):
-    with (pytest.raises(TargetUnavailable, match="ended with exit status 0 before it could load"),
-          open_session(ZEROS, python="/bin/true") as session):
+    with (
+        pytest.raises(TargetUnavailable, match="ended with exit status 0 before it could load it"),
+        open_session(ZEROS, python="/bin/true") as session,
+    ):
         session.start()
 
 
-@pytest.mark.parametrize(("source", "words"), [
-    ("raise ValueError('no luck')", ["raised ValueError", "no luck"]),
-    ("import no_such_module_at_all", ["raised ModuleNotFoundError", "no_such_module_at_all"]),
-    ("def fn(:", ["is not valid Python", "def fn(:"]),
-    ("import sys; sys.exit(4)", ["ended the program", "__main__"]),
-    ("import os; print('bye', flush=True); os._exit(7)", ["ended with exit status 7 while", "bye"]),
-    ("import os; os.abort()", ["killed by SIGABRT"]),
-    ("import time; print('here', flush=True)\nwhile True: time.sleep(1)", ["not ready after 1.5 s", "here"]),
-    ("def fun(): pass", ["has no 'fn'", "did you mean fun?"]),
-    ("x = 1", ["has no 'fn'", "defines no function"]),
-    ("from os.path import join\nfn = 3", ["'fn' is no function but int", "defines no function"]),
-    ("raise KeyboardInterrupt", ["raised KeyboardInterrupt"]),
-    ("from . import sibling", ["raised ImportError", "package.module:function"]),
-    ("\0", ["Python"]),
-])
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("raise ValueError('no luck')", ["raised ValueError", "no luck"]),
+        ("import no_such_module_at_all", ["raised ModuleNotFoundError", "no_such_module_at_all"]),
+        ("def fn(:", ["is not valid Python", "def fn(:"]),
+        ("import sys; sys.exit(4)", ["ended the program", "__main__"]),
+        ("import os; print('bye', flush=True); os._exit(7)", ["ended with exit status 7 while", "bye"]),
+        ("import os; os.abort()", ["killed by SIGABRT"]),
+        (
+            "import time; print('here', flush=True)\nwhile True: time.sleep(1)",
+            ["not ready after 1.5 s", "here"],
+        ),
+        ("def fun(): pass", ["has no 'fn'", "did you mean fun?"]),
+        ("x = 1", ["has no 'fn'", "defines no function"]),
+        ("from os.path import join\nfn = 3", ["'fn' is no function but int", "defines no function"]),
+        ("raise KeyboardInterrupt", ["raised KeyboardInterrupt"]),
+        ("from . import sibling", ["raised ImportError", "package.module:function"]),
+        ("\0", ["null bytes"]),
+    ],
+)
 def test_a_target_that_does_not_load(open_session, source, words):
     with pytest.raises(TargetUnavailable) as caught, open_session(source, start_timeout=1.5) as session:
         session.start()
@@ -380,7 +457,10 @@ def test_what_a_target_prints_at_the_end_is_in_the_output(open_session):
 
 def test_the_parent_loads_neither_numpy_nor_h5py():
     code = "import sys, posvec.verifier.runner; print({'numpy', 'h5py', 'jax', 'rich'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        == "set()\n"
+    )
 
 
 def test_a_trivial_target_costs_little(open_session):
@@ -392,9 +472,12 @@ def test_a_trivial_target_costs_little(open_session):
 
 
 def test_values_arrive_bit_for_bit(answers):
-    got = answers("""
+    got = answers(
+        """
         import struct, numpy as np
         def fn(seed, T, d_model):
             return np.frombuffer(struct.pack("<4I", 0x7fc01234, 0x80000000, 1, 0xff800000), np.float32)
-    """, 1)
-    assert got[0].data == struct.pack("<4I", 0x7fc01234, 0x80000000, 1, 0xff800000)
+    """,
+        1,
+    )
+    assert got[0].data == struct.pack("<4I", 0x7FC01234, 0x80000000, 1, 0xFF800000)

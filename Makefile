@@ -1,0 +1,73 @@
+# Works with GNU make 3.81. Everything is installed into .venv, nothing outside this folder.
+
+PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3.14 python3 python 2>/dev/null))
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help venv demo test test-slow test-matrix lint vectors bench exactness dist clean
+
+help:
+	@echo "make demo          generate golden vectors, verify the reference and a wrong implementation"
+	@echo "make test          install what the tests need and run them"
+	@echo "make lint          ruff, mypy, import-linter"
+	@echo "make test-slow     the proofs that take minutes"
+	@echo "make test-matrix   the reference under every recorded JAX and instruction set"
+	@echo "make vectors       record the shipped golden files and the draw table anew"
+	@echo "make bench         measure the figures in README.md"
+	@echo "make exactness     measure the figures in docs/exactness.md"
+	@echo "make dist          build the source distribution and, from it, the wheel"
+	@echo "make clean         remove .venv and everything that was built"
+
+$(BIN)/python:
+	@$(if $(PYTHON),,echo "posvec: no Python found: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python"; exit 1)
+	@"$(PYTHON)" .ci/check_python.py
+	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# One stamp a set of extras: what is installed follows pyproject.toml and constraints.txt.
+$(VENV)/demo.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing posvec with JAX and Flax into $(VENV) (once)"
+	@$(PIP) -e ".[jax]"
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "Installing what the tests need into $(VENV) (once)"
+	@$(PIP) -e ".[jax,torch,test,plot]"
+	@touch $@
+
+$(VENV)/lint.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@$(PIP) -e ".[jax,test,lint]"
+	@touch $@
+
+venv: $(VENV)/demo.stamp
+
+demo: $(VENV)/demo.stamp
+	@$(BIN)/python examples/demo.py
+
+test: $(VENV)/test.stamp
+	$(BIN)/pytest -m "not slow"
+
+test-slow: $(VENV)/test.stamp
+	$(BIN)/pytest -m slow
+
+lint: $(VENV)/lint.stamp
+	$(BIN)/ruff check .
+	$(BIN)/python .ci/link_tree.py $(VENV)/tree
+	MYPYPATH=$(VENV)/tree $(BIN)/mypy -p posvec
+	cd $(VENV)/tree && ../bin/lint-imports --config ../../pyproject.toml --no-cache
+
+vectors: $(VENV)/test.stamp
+	$(BIN)/python -m posvec.generator.environments vectors
+
+test-matrix: $(VENV)/test.stamp
+	$(BIN)/python -m posvec.generator.environments matrix
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python -m tests.bench
+
+dist: $(VENV)/test.stamp
+	rm -rf build dist
+	$(BIN)/python -m build --quiet
+
+clean:
+	rm -rf $(VENV) .venvs build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,73 @@
+"""``posvec info``: what is in a golden file, after its schema and content digest have been checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from posvec.schemas.build import STREAMS, Stream
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[FILE|DIR]")
+@click.option("--stream", type=click.Choice(STREAMS), default=None, help="Which golden file of a folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest.")
+def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
+    """Say what is in a golden file, and check its schema and content digest.
+
+    Without FILE, the golden file shipped with posvec.
+    """
+    from posvec.schemas.errors import VectorsError, printable
+    from posvec.vectors.golden import Golden, locate
+
+    path = locate(file, stream)
+    golden = Golden.open(path)
+    manifest = golden.manifest
+    if as_json:
+        click.echo(manifest.to_json(), nl=False)
+        return
+    beside = path.with_suffix(".json")
+    if beside.exists() and beside.read_bytes() != manifest.to_json().encode("ascii"):
+        raise VectorsError(
+            beside,
+            f"is not the manifest of {path.name}",
+            remedy="write it anew: posvec info --json FILE > FILE.json",
+        )
+    suite = manifest.suite
+    click.echo(printable(str(path)))
+    arguments = ", ".join(parameter.name for parameter in suite.parameters)
+    _row("suite", f"{suite.function}({arguments}) -> {suite.output.dtype} {suite.output.shape}")
+    _row("stream", manifest.stream)
+    for name, axis in manifest.axes.items():
+        _row(name, f"{axis}" if len(str(axis)) < 64 else f"{str(axis)[:60]}… ({len(axis):,} values)")
+    _row("cases", f"{manifest.cases:,} ({manifest.elements:,} float32 values)")
+    _row("expected", f"{manifest.recordings[0].label} ({manifest.expected_source})")
+    _row("accept", f"known values of each draw ± {manifest.slack_ulp} ULP")
+    _row("command", manifest.command)
+    _row("licence", "CC0-1.0 (this file); posvec itself: Apache-2.0")
+    _row("content", f"sha256 {manifest.content_sha256}, as it should be")
+    _row(
+        "manifest",
+        "valid" + (f", the same in {beside.name}" if beside.exists() else ", inside the file only"),
+    )
+    recorded = [recording for recording in manifest.recordings if recording.builds]
+    click.echo(
+        f"\n{len(manifest.recordings)} recordings, {len(recorded)} of them from "
+        f"{sum(len(recording.builds) for recording in recorded)} builds:"
+    )
+    for recording in manifest.recordings:
+        click.echo(f"  {recording.id}  {recording.label}")
+        labels = sorted({build.label for build in recording.builds} - {recording.label}, key=_version_key)
+        for label in labels:
+            click.echo(f"       {label}")
+        if recording.arithmetics and recording.builds:
+            click.echo(f"       = {', '.join(recording.arithmetics)} of the draw table")
+
+
+def _row(label: str, text: str) -> None:
+    click.echo(f"  {label:<10} {text}")
+
+
+def _version_key(label: str) -> tuple[list[int], str]:
+    version = label.split()[1]
+    return [int(part) for part in version.split(".") if part.isdigit()], label

@@ -1,0 +1,138 @@
+"""``posvec verify``: parse, run, print the report, return the exit status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+from posvec.schemas.build import STREAMS, Stream
+from posvec.verifier.target import parse_target
+
+
+@click.command()
+@click.argument("target", metavar="TARGET")
+@click.option("--match", default=None, metavar="LEVEL", help="exact (the default), equivalent or ulp:N.")
+@click.option("--build", metavar="NAME", help="Ask for the bytes of this one recorded build.")
+@click.option(
+    "--vectors",
+    type=click.Path(path_type=Path),
+    metavar="FILE|DIR",
+    help="Golden file, or a folder with some. Default: those shipped with posvec.",
+)
+@click.option(
+    "--stream",
+    type=click.Choice(STREAMS),
+    default=None,
+    help="Which integers a seed gives. Default: partitionable, or the stream of the golden file.",
+)
+@click.option("--select", metavar="GLOB", help="Only cases whose whole id matches, e.g. '*/T=3'.")
+@click.option("--quick", is_flag=True, help="At most 100 cases that cover every value of every axis.")
+@click.option("--fresh", type=int, metavar="N", help="N new cases that are in no golden file, instead of golden ones.")
+@click.option("--fresh-seed", type=int, metavar="S", help="Choose the same fresh cases again.")
+@click.option("--golden", is_flag=True, help="With --fresh: the golden cases too.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
+@click.option("--strict", is_flag=True, help="Coercion cases and behaviour checks decide too.")
+@click.option("--timeout", type=float, default=10.0, show_default=True, metavar="S", help="Seconds for one case.")
+@click.option(
+    "--start-timeout",
+    type=float,
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds for importing the target.",
+)
+@click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Processes that run the target.")
+@click.option("--memory", type=int, metavar="MIB", help="Largest resident size of such a process.")
+@click.option("--python", metavar="PATH", help="Interpreter that runs the target; posvec need not be installed there.")
+@click.option("--report", "reports", multiple=True, metavar="KIND=FILE", help="Also write json=FILE or junit=FILE.")
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    target: str,
+    match: str | None,
+    build: str | None,
+    vectors: Path | None,
+    stream: Stream | None,
+    select: str | None,
+    quick: bool,
+    fresh: int | None,
+    fresh_seed: int | None,
+    golden: bool,
+    fail_fast: bool,
+    strict: bool,
+    timeout: float,
+    start_timeout: float,
+    jobs: int,
+    memory: int | None,
+    python: str | None,
+    reports: tuple[str, ...],
+) -> None:
+    """Check an implementation against golden vectors.
+
+    TARGET is package.module:function or path/file.py:function. It runs in a process of its own and sees inputs
+    only.
+    """
+    from posvec.verifier.levels import Match
+    from posvec.verifier.reports import ReportFile
+    from posvec.verifier.options import RunOptions
+    from posvec.verifier.screen import ScreenProgress, print_report
+    from posvec.verifier.sources import find_vectors
+    from posvec.verifier.verify import Request
+    from posvec.verifier.verify import verify as run
+
+    level = Match.parse(match) if match is not None else None
+    options = RunOptions(
+        python=python,
+        timeout=timeout,
+        start_timeout=start_timeout,
+        jobs=jobs,
+        memory=memory * 2**20 if memory is not None else None,
+    )
+    files = [ReportFile.parse(text) for text in reports]
+    parsed = parse_target(target)
+    for file in files:
+        file.check_writable()
+    sources = find_vectors(vectors=vectors, stream=stream, fresh=fresh, fresh_seed=fresh_seed, golden=golden)
+    report = run(
+        Request(
+            target=parsed,
+            options=options,
+            match=level or Match.parse(sources.vectors[0].suite.default_match),
+            vectors=sources.vectors,
+            vectors_facts=sources.facts,
+            build=build,
+            select=select,
+            quick=quick,
+            fail_fast=fail_fast,
+            strict=strict,
+            reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
+        ),
+        ScreenProgress(quick=quick),
+    )
+    for file in files:
+        file.write(report)
+    print_report(report)
+    ctx.exit(report.exit_code)
+
+
+def _repeated(ctx: click.Context, fresh_seed: str) -> tuple[str, ...]:
+    """Return the options that a command needs to run the same case the same way."""
+    words: list[str] = []
+    for name, option in (
+        ("match", "--match"),
+        ("build", "--build"),
+        ("vectors", "--vectors"),
+        ("stream", "--stream"),
+        ("python", "--python"),
+        ("fresh", "--fresh"),
+        ("memory", "--memory"),
+        ("timeout", "--timeout"),
+    ):
+        value = ctx.params[name]
+        if value is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            words += [option, str(value)]
+    if fresh_seed:
+        words += ["--fresh-seed", fresh_seed]
+    words += ["--golden"] if ctx.params["golden"] else []
+    return tuple(words + (["--strict"] if ctx.params["strict"] else []))

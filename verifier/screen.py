@@ -1,0 +1,197 @@
+"""What a person sees: the progress of a run on stderr, the report on stdout."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from shutil import get_terminal_size
+from typing import Any
+
+import click
+from posvec.schemas.report import OUTCOMES, Failure, Report
+from posvec.verifier.levels import NOT_FINITE
+from posvec.verifier.verdict import percent
+
+_LONG_RUN = 60.0
+_OUTPUT_LINES = 20
+_LABEL = 11
+_VERSIONS = (("jax", "JAX"), ("jaxlib", "jaxlib"), ("flax", "Flax"), ("numpy", "NumPy"), ("torch", "Torch"))
+
+
+class ScreenProgress:
+    """A progress bar if stderr is a terminal; in any case one line if the run will take over a minute."""
+
+    def __init__(self, *, quick: bool) -> None:
+        self._quick, self._warned, self._answered = quick, False, 0
+        self._bar: Any = None
+        self._task: Any = None
+
+    def begin(self, total: int) -> None:
+        """Show an empty bar."""
+        if not sys.stderr.isatty():
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self._bar = Progress(
+            TextColumn("verifying"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("cases"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("verifying", total=total)
+        self._bar.start()
+
+    def advance(self, seconds_left: float) -> None:
+        """Move the bar by one case; warn once of a long run, when some cases have told its pace."""
+        self._answered += 1
+        if self._bar is not None:
+            self._bar.advance(self._task)
+        if not self._warned and self._answered >= 10 and seconds_left > _LONG_RUN:
+            self._warned = True
+            hint = "" if self._quick else "; --quick runs at most 100 cases that cover every axis value"
+            click.echo(f"posvec: this run will take about {_duration(seconds_left)} more{hint}", err=True)
+
+    def end(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def print_report(report: Report) -> None:
+    """Print the report to stdout, wrapped to the terminal; coloured if it is one and NO_COLOR is unset."""
+    width = max(60, min(100, get_terminal_size((80, 24)).columns))
+    colour = {0: "green", 1: "red"}.get(report.exit_code, "yellow")
+    for line in textwrap.wrap(report.sentence, width, break_long_words=False):
+        click.echo(click.style(line, fg=colour, bold=True))
+    for line in _lines(report, width):
+        click.echo(line)
+
+
+def _lines(report: Report, width: int) -> Iterator[str]:
+    for note in report.notes:
+        yield from textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+    yield ""
+    yield from _row("target", report.target, width)
+    yield from _row("against", _against(report), width)
+    held = ", ".join(report.levels_held) or "none"
+    build = f", bytes of {report.build_asked}" if report.build_asked else ""
+    yield from _row("levels", f"{held} (asked: {report.level_asked}{build})", width)
+    counts = ", ".join(f"{report.counts[outcome]:,} {outcome}" for outcome in OUTCOMES if report.counts[outcome])
+    yield from _row("cases", counts, width)
+    yield from _row("elements", _elements(report), width)
+    if report.behaviour.checked or report.behaviour.skipped:
+        yield from _row("behaviour", _behaviour(report), width)
+    if report.restarts:
+        yield from _row("restarts", f"the target's process was started again {report.restarts} times", width)
+    yield from _row("ran on", _environment(report), width)
+    yield from _row("time", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items()), width)
+    if report.failure is not None:
+        yield ""
+        yield from _failure(report.failure, width)
+    if report.output.strip() and report.exit_code:
+        yield ""
+        yield "The target printed:"
+        lines = report.output.rstrip().splitlines()
+        if len(lines) > _OUTPUT_LINES:
+            yield f"  | … {len(lines) - _OUTPUT_LINES} lines before …"
+        for line in lines[-_OUTPUT_LINES:]:
+            yield f"  | {line[:400]}"
+
+
+def _row(label: str, text: str, width: int) -> Iterator[str]:
+    yield from textwrap.wrap(
+        text,
+        width,
+        initial_indent=f"  {label:<{_LABEL}}",
+        subsequent_indent=" " * (_LABEL + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [f"  {label}"]
+
+
+def _against(report: Report) -> str:
+    facts = report.vectors
+    parts = [facts["name"]]
+    if facts.get("file"):
+        parts.append(f"in {facts['file']}")
+    if facts.get("fresh_seed"):
+        parts.append(f"fresh cases, repeat with --fresh-seed {facts['fresh_seed']}")
+    return ", ".join(parts)
+
+
+def _elements(report: Report) -> str:
+    elements = report.elements
+    if not elements.compared:
+        return "none compared"
+    text = f"{elements.compared:,} compared"
+    if not elements.differing:
+        return f"{text}, all bit-identical to the expected ones"
+    most = "not all finite" if elements.max_ulp >= NOT_FINITE else f"at most {elements.max_ulp:,} ULP"
+    text += f", {percent(elements.differing, elements.compared)} not bit-identical to the expected ones ({most})"
+    if elements.unexplained:
+        text += f", {percent(elements.unexplained, elements.compared)} given by no recorded build"
+    return text
+
+
+def _behaviour(report: Report) -> str:
+    found = report.behaviour
+    if not found.checked:
+        return f"not checked: {found.skipped}"
+    text = f"{found.checked} cases called again: "
+    text += "see above" if found.failed else "same bytes, whatever the order, and no result changed later"
+    return f"{text} ({found.seconds:.2f} s)" + (f"; stopped: {found.skipped}" if found.skipped else "")
+
+
+def _environment(report: Report) -> str:
+    found = report.environment
+    parts = [f"Python {found['python']}"] if "python" in found else []
+    parts += [f"{label} {found[name]}" for name, label in _VERSIONS if name in found]
+    for name, label in (
+        ("jax_device", "device"),
+        ("jax_enable_x64", "x64"),
+        ("jax_threefry_partitionable", "threefry_partitionable"),
+        ("jax_default_prng_impl", "PRNG"),
+        ("XLA_FLAGS", "XLA_FLAGS"),
+        ("cpu_flags", "CPU"),
+    ):
+        if found.get(name):
+            parts.append(f"{label} {found[name]}")
+    return ", ".join(parts) or "unknown"
+
+
+def _failure(failure: Failure, width: int) -> Iterator[str]:
+    yield f"First failure: {failure.case} ({failure.outcome})"
+    if failure.expected is not None:
+        yield f"  at position t={failure.position}, feature d={failure.feature}"
+        yield f"  expected  {failure.expected:<24} {failure.expected_hex:<26} {failure.expected_bits}"
+        yield f"  got       {failure.got:<24} {failure.got_hex:<26} {failure.got_bits}"
+        if failure.ulp is not None and abs(failure.ulp) < NOT_FINITE:
+            yield f"  ULP       {failure.ulp:+,}"
+    for paragraph in failure.detail.splitlines():
+        yield from textwrap.wrap(
+            paragraph,
+            width,
+            initial_indent="  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            replace_whitespace=False,
+            drop_whitespace=False,
+        ) or [""]
+    more = []
+    if failure.more_elements:
+        more.append(f"{failure.more_elements:,} more elements of this case")
+    if failure.more_cases:
+        more.append(f"{failure.more_cases:,} more cases")
+    if more:
+        yield f"  and {' and '.join(more)}"
+    yield "Reproduce just this:"
+    yield f"  {failure.reproduce}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
