@@ -22,7 +22,11 @@ def environ(**variables: str) -> dict[str, str]:
 def start(*arguments: str, variables: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "posvec", "generate", *arguments]
     return subprocess.Popen(
-        command, env=environ(**(variables or {})), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        command,
+        env=environ(**(variables or {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         **options,
     )
 

@@ -26,8 +26,11 @@ VENVS = sorted((Path(__file__).parents[2] / ".venvs").glob("jax-*/bin/python"))
 
 def swept(folder: Path, mode: Mode, *widths: int, seeds: tuple[int, ...] = SEEDS) -> Sweep:
     return sweep(
-        build=replace(describe(), mode=mode), reference=LEARNED_POS_EMBED.reference,
-        seeds=Axis.of(seeds), d_models=Axis.of(widths), folder=folder,
+        build=replace(describe(), mode=mode),
+        reference=LEARNED_POS_EMBED.reference,
+        seeds=Axis.of(seeds),
+        d_models=Axis.of(widths),
+        folder=folder,
     )
 
 
@@ -44,8 +47,7 @@ def disagreements(folder: Path, mode: Mode, *, widths: list[int], literal_seeds:
         found += [
             f"{mode} d_model={d_model} seed={seed}"
             for seed in literal_seeds
-            if result.read(d_model, SEEDS.index(seed), SEEDS.index(seed) + 1).tobytes()
-            != literal(mode, seed, d_model)
+            if result.read(d_model, SEEDS.index(seed), SEEDS.index(seed) + 1).tobytes() != literal(mode, seed, d_model)
         ]
     return found
 
@@ -74,8 +76,12 @@ def test_where_the_batch_differs_the_literal_call_counts(mode: Mode, tmp_path, m
     )
     advanced: list[int] = []
     result = sweep(
-        build=replace(describe(), mode=mode), reference=LEARNED_POS_EMBED.reference, seeds=Axis.of((0, 1)),
-        d_models=Axis.of((1,)), folder=tmp_path, advance=advanced.append,
+        build=replace(describe(), mode=mode),
+        reference=LEARNED_POS_EMBED.reference,
+        seeds=Axis.of((0, 1)),
+        d_models=Axis.of((1,)),
+        folder=tmp_path,
+        advance=advanced.append,
     )
     assert result.not_batched == [1]
     assert sum(advanced) == 2
@@ -87,7 +93,10 @@ def test_a_build_known_to_depend_on_the_batch_is_never_batched(tmp_path, monkeyp
     monkeypatch.delattr(sweep_module._Width, "_eager_batch")
     build = replace(describe(), jax="0.7.2")
     result = sweep(
-        build=build, reference=LEARNED_POS_EMBED.reference, seeds=Axis.of((0,)), d_models=Axis.of((1,)),
+        build=build,
+        reference=LEARNED_POS_EMBED.reference,
+        seeds=Axis.of((0,)),
+        d_models=Axis.of((1,)),
         folder=tmp_path,
     )
     assert result.read(1, 0, 1).tobytes() == literal("eager", 0, 1)
@@ -140,7 +149,10 @@ def test_the_same_holds_under_every_recorded_jax(python: Path, stream: Stream):
 
 def test_the_proof_for_other_versions_runs_here():
     done = subprocess.run(
-        [sys.executable, "-c", PROOF, "original", "3"], env=clean_environ(), capture_output=True, text=True,
+        [sys.executable, "-c", PROOF, "original", "3"],
+        env=clean_environ(),
+        capture_output=True,
+        text=True,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
