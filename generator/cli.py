@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _SUITE = LEARNED_POS_EMBED
 _DEFAULTS = _SUITE.default_axes
+_LONGEST_AXIS = 1_000_000_000
 _AXIS_PARAMETERS = {
     "seeds": "--seeds",
     "T": "--T",
@@ -102,14 +103,16 @@ def generate(
         "T": suite.parameter("T").parse(T, option="--T"),
         "d_model": suite.parameter("d_model").parse(d_model, option="--d-model"),
     }
+    for name, option in (("seed", "--seeds"), ("d_model", "--d-model")):
+        # len() of an axis cannot say more than 2**63 - 1, and no disk holds as many tables.
+        if sum(last - first + 1 for first, last in axes[name].ranges) > _LONGEST_AXIS:
+            raise InvalidArgument(option, str(axes[name]), f"at most {_LONGEST_AXIS:,} values")
     if output.exists() and not output.is_dir():
         raise InvalidArgument("--output", str(output), "a folder")
     from posvec.generator.generate import Request
     from posvec.generator.generate import generate as run
 
-    request = Request(
-        generated=_SUITE, axes=axes, stream=stream, folder=output, force=force, any_device=any_device
-    )
+    request = Request(generated=_SUITE, axes=axes, stream=stream, folder=output, force=force, any_device=any_device)
     with _progress("recording", 2 * len(axes["seed"]) * len(axes["d_model"])) as advance:
         outcome = run(request, advance=advance, waiting=_say_waiting)
     _say_written(outcome)
@@ -167,9 +170,7 @@ def _say_written(outcome: Outcome) -> None:
         if build in outcome.recorded_otherwise:
             click.echo("    it was recorded with other bytes before; both recordings are kept")
     for mode, widths in outcome.not_batched.items():
-        click.echo(
-            f"  {mode}: d_model {', '.join(map(str, widths))} by literal calls: a batch rounds differently"
-        )
+        click.echo(f"  {mode}: d_model {', '.join(map(str, widths))} by literal calls: a batch rounds differently")
     expected = manifest.recordings[0]
     click.echo(f"  expected: {expected.label} ({manifest.expected_source})")
 

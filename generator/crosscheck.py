@@ -77,7 +77,7 @@ def check_draws(result: Sweep, *, d_models: Axis, stream: Stream, table: DrawTab
             _require_draws(result, d_model, start, table.decode(got), expected)
             known = np.zeros(got.shape, np.bool_)
             for arithmetic in table.arithmetics:
-                equal = got.view(np.uint32) == table.values(arithmetic.id)[expected].view(np.uint32)
+                equal = got.view(np.uint32) == table.values_at(arithmetic.id, expected).view(np.uint32)
                 known |= equal
                 if not equal.all():
                     same_as.discard(arithmetic.id)
@@ -86,9 +86,7 @@ def check_draws(result: Sweep, *, d_models: Axis, stream: Stream, table: DrawTab
     return Rounding(elements=elements, unknown=unknown, same_as=tuple(sorted(same_as)))
 
 
-def compare(
-    result: Sweep, *, d_models: Axis, read: Callable[[int, int, int], Float32], table: DrawTable
-) -> Difference:
+def compare(result: Sweep, *, d_models: Axis, read: Callable[[int, int, int], Float32], table: DrawTable) -> Difference:
     """Compare the tables of a sweep with those that ``read(d_model, start, stop)`` returns."""
     elements = differ = other_draw = max_ulp = 0
     for d_model in d_models:
@@ -107,9 +105,7 @@ def compare(
     return Difference(elements=elements, differ=differ, other_draw=other_draw, max_ulp=max_ulp)
 
 
-def _require_draws(
-    result: Sweep, d_model: int, start: int, got: NDArray[Any], expected: NDArray[np.uint32]
-) -> None:
+def _require_draws(result: Sweep, d_model: int, start: int, got: NDArray[Any], expected: NDArray[np.uint32]) -> None:
     wrong = np.argwhere(got != expected)
     if not len(wrong):
         return

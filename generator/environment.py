@@ -51,20 +51,12 @@ class _Setting:
 
 
 _SETTINGS = (
-    _Setting(
-        name="jax_enable_x64", needed=False, why="with x64 the reference draws float64 from other random bits"
-    ),
+    _Setting(name="jax_enable_x64", needed=False, why="with x64 the reference draws float64 from other random bits"),
     _Setting(name="jax_default_dtype_bits", needed="64", why="it changes the dtype of what is drawn"),
-    _Setting(
-        name="jax_default_prng_impl", needed="threefry2x32", why="another generator makes every draw another"
-    ),
+    _Setting(name="jax_default_prng_impl", needed="threefry2x32", why="another generator makes every draw another"),
     _Setting(name="jax_random_seed_offset", needed=0, why="it is added to every seed"),
-    _Setting(
-        name="jax_disable_jit", needed=False, why="the 'jit' recording would not be compiled as a whole"
-    ),
-    _Setting(
-        name="jax_accurate_erf_inv", needed=False, why="it is another erf_inv, which rounds differently"
-    ),
+    _Setting(name="jax_disable_jit", needed=False, why="the 'jit' recording would not be compiled as a whole"),
+    _Setting(name="jax_accurate_erf_inv", needed=False, why="it is another erf_inv, which rounds differently"),
     _Setting(name="eager_constant_folding", needed=False, why="it folds part of the computation elsewhere"),
     _Setting(
         name="jax_disable_most_optimizations",
@@ -72,9 +64,7 @@ _SETTINGS = (
         why="it changes the rounding and no build says so",
     ),
     _Setting(name="jax_optimization_level", needed="UNKNOWN", why="it changes what the compiler may reorder"),
-    _Setting(
-        name="jax_exec_time_optimization_effort", needed=0.0, why="it changes what the compiler may reorder"
-    ),
+    _Setting(name="jax_exec_time_optimization_effort", needed=0.0, why="it changes what the compiler may reorder"),
 )
 
 
@@ -170,9 +160,7 @@ def parse_xla_flags(text: str) -> tuple[str, list[str]]:
             why="XLA ignores an instruction set that it does not know",
         )
     kept = [
-        name + (f"={value}" if value else "")
-        for name, value in flags.items()
-        if not name.startswith(_SILENT_XLA_FLAGS)
+        name + (f"={value}" if value else "") for name, value in flags.items() if not name.startswith(_SILENT_XLA_FLAGS)
     ]
     return isa, sorted(kept)
 
@@ -244,7 +232,8 @@ def _require_stream(stream: Stream, environ: Mapping[str, str]) -> None:
 
 
 def _require_setting(jax: Any, setting: _Setting, environ: Mapping[str, str]) -> None:
-    got = getattr(jax.config, setting.name, setting.needed)
+    # Some are no attributes but only entries of ``values``; not all exist in every version.
+    got = getattr(jax.config, setting.name, jax.config.values.get(setting.name, setting.needed))
     # JAX gives some settings as enum members whose name is the value to write.
     if got == setting.needed or getattr(got, "name", got) == setting.needed:
         return

@@ -113,8 +113,7 @@ def find_python(pins: Pins) -> Path:
     if not found:
         raise EnvironmentMissingError(
             pins.jax,
-            f"needs a Python 3.{pins.first_python} to 3.{pins.last_python} with venv and ensurepip, "
-            "and none was found",
+            f"needs a Python 3.{pins.first_python} to 3.{pins.last_python} with venv and ensurepip, and none was found",
             remedy=f"install one, for instance as python3.{pins.first_python} on PATH or with pyenv",
         )
     return found[min(found)]
@@ -140,9 +139,7 @@ def _candidates(pins: Pins) -> Iterator[Path]:
 def _minor(python: Path) -> int | None:
     """Return N of a working Python 3.N that can make virtual environments; pyenv's shims may fail."""
     try:
-        done = subprocess.run(
-            [str(python), "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True
-        )
+        done = subprocess.run([str(python), "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     major, minor = (int(word) for word in done.stdout.split())
@@ -153,9 +150,5 @@ def _run(pins: Pins, command: list[str], remedy: str) -> None:
     done = subprocess.run(command, env=clean_environ(), capture_output=True, text=True, check=False)
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        problem = next(
-            (line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no output"
-        )
-        raise EnvironmentMissingError(
-            pins.jax, f"`{' '.join(command[:4])} …` failed: {problem}", remedy=remedy
-        )
+        problem = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no output")
+        raise EnvironmentMissingError(pins.jax, f"`{' '.join(command[:4])} …` failed: {problem}", remedy=remedy)

@@ -16,7 +16,7 @@ from posvec.generator.suites import GeneratedSuite
 from posvec.generator.sweep import ROWS, Advance, Sweep, sweep
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
-from posvec.schemas.errors import InvalidArgument, OutputError, VectorsError
+from posvec.schemas.errors import InvalidArgument, VectorsError
 from posvec.schemas.manifest import Manifest
 from posvec.vectors.assemble import Recorded, write_golden
 from posvec.vectors.draws import DrawTable
@@ -115,9 +115,7 @@ def generate(
         folder = stack.enter_context(scratch(request.folder, needed=needed))
         results = [_sweep(request, build, folder, advance) for build in builds]
         roundings = {
-            result.build: check_draws(
-                result, d_models=request.axes["d_model"], stream=request.stream, table=table
-            )
+            result.build: check_draws(result, d_models=request.axes["d_model"], stream=request.stream, table=table)
             for result in results
         }
         stack.enter_context(writing(request.folder, waiting=waiting))
@@ -135,7 +133,7 @@ def generate(
                 command=request.command,
             )
         except OSError as error:
-            if isinstance(error, OutputError | VectorsError):
+            if isinstance(error, VectorsError):
                 raise
             raise output_error(request.path, error) from error
     return Outcome(
@@ -209,16 +207,12 @@ def _existing(request: Request) -> tuple[Golden | None, str]:
     except VectorsError as error:
         if request.force:
             return None, f"a file that could not be read ({error.problem})"
-        raise VectorsError(
-            path, error.problem, remedy="replace it with --force, or choose another -o"
-        ) from error
+        raise VectorsError(path, error.problem, remedy="replace it with --force, or choose another -o") from error
     manifest = golden.manifest
     if golden.stream != request.stream or golden.suite.name != request.generated.suite.name:
         if request.force:
             return None, f"the vectors of {golden.name}"
-        raise VectorsError(
-            path, f"holds {golden.name}", remedy="replace it with --force, or choose another -o"
-        )
+        raise VectorsError(path, f"holds {golden.name}", remedy="replace it with --force, or choose another -o")
     for name, option in OPTIONS.items():
         if str(manifest.axes[name]) != str(request.axes[name]):
             if request.force:

@@ -89,9 +89,7 @@ def settings(pythons: dict[Pins, Path], streams: Sequence[Stream], *, results: R
     cpu = cpu_instruction_set()
     missing = [isa for isa, cpus in ISAS.items() if cpu not in cpus]
     if missing:
-        results.problems.append(
-            f"This CPU ({cpu}) lacks {', '.join(missing)}; what is recorded of it is kept."
-        )
+        results.problems.append(f"This CPU ({cpu}) lacks {', '.join(missing)}; what is recorded of it is kept.")
     return [
         Setting(pins=pins, python=python, isa=isa, stream=stream)
         for pins, python in pythons.items()
@@ -177,9 +175,7 @@ _JOBS = click.option(
 @_VENVS
 @_JOBS
 @click.option("--stream", "streams", type=click.Choice(STREAMS), multiple=True, default=STREAMS)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=ROOT / "vectors", help="Golden files."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=ROOT / "vectors", help="Golden files.")
 def record_command(versions: str, venvs: Path, jobs: int, streams: tuple[Stream, ...], output: Path) -> None:
     """Record each setting, eager and jit, into the golden files."""
     results, console = Results(), Console(stderr=True)
@@ -210,9 +206,7 @@ def verify_command(versions: str, venvs: Path, jobs: int) -> None:
         level = verify(setting, mode)
         results.cells[setting.pins.jax, f"{setting.stream} {mode}", setting.isa] = level
         if level != "exact":
-            results.problems.append(
-                f"JAX {setting.pins.jax} {mode}, {setting.isa}, {setting.stream}: {level}"
-            )
+            results.problems.append(f"JAX {setting.pins.jax} {mode}, {setting.isa}, {setting.stream}: {level}")
 
     todo = [(setting, mode) for setting in settings(pythons, STREAMS, results=results) for mode in modes]
     _run_all(run, todo, jobs, console)
@@ -228,9 +222,7 @@ def _checked(versions: str) -> list[str]:
     return asked
 
 
-def _run_all(
-    run: Callable[..., None], todo: Sequence[tuple[object, ...]], jobs: int, console: Console
-) -> None:
+def _run_all(run: Callable[..., None], todo: Sequence[tuple[object, ...]], jobs: int, console: Console) -> None:
     with Progress(console=console, disable=not console.is_terminal) as bar, ThreadPoolExecutor(jobs) as pool:
         task = bar.add_task("settings", total=len(todo))
         for _ in pool.map(lambda arguments: run(*arguments), todo):
@@ -239,9 +231,7 @@ def _run_all(
 
 def _finish(results: Results, second: str, *, wanted: str) -> None:
     order = [pins.jax for pins in ENVIRONMENTS]
-    results.cells = dict(
-        sorted(results.cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1]))
-    )
+    results.cells = dict(sorted(results.cells.items(), key=lambda item: (order.index(item[0][0]), item[0][1])))
     Console(width=120).print(results.table(second))
     for problem in results.problems:
         click.echo(problem)

@@ -91,6 +91,8 @@ def remove_leftovers(folder: Path) -> None:
 
 def output_error(path: Path, error: OSError) -> OutputError:
     """Return the error that says why ``path`` could not be written."""
+    if isinstance(error, OutputError):
+        return error
     where = Path(error.filename) if isinstance(error.filename, str) else path
     if where != path and TEMPORARY_SUFFIX in str(where):
         where = path  # the scratch's own name tells nobody anything

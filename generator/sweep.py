@@ -74,9 +74,7 @@ class Sweep:
 
         """
         size = ROWS * d_model
-        flat = np.fromfile(
-            self.path(d_model), dtype="<f4", count=(stop - start) * size, offset=4 * start * size
-        )
+        flat = np.fromfile(self.path(d_model), dtype="<f4", count=(stop - start) * size, offset=4 * start * size)
         return flat.reshape(stop - start, ROWS, d_model).astype(np.float32, copy=False)
 
 

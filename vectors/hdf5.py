@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 from posvec.schemas.errors import VectorsError
+from posvec.vectors.output_file import OutputFile
 
 # gzip cannot do better than about 1032:1, so a file that declares more than that per byte has holes or lies.
 _LARGEST_RATIO = 1100
@@ -110,9 +111,20 @@ def create_dataset(file: h5py.File, name: str, shape: tuple[int, ...], dtype: st
     )
 
 
-def new_file(path: Path) -> h5py.File:
-    """Create ``path`` in the oldest format that HDF5 writes, which every reader knows."""
-    return h5py.File(path, "w", libver="earliest", track_order=False)
+@contextmanager
+def new_file(path: Path) -> Iterator[h5py.File]:
+    """Create ``path`` in the oldest format that HDF5 writes, which every reader knows.
+
+    Raises:
+        OSError: The file cannot be written; an error of the disk is raised when the block ends.
+
+    """
+    with OutputFile(path) as output:
+        try:
+            with h5py.File(output, "w", libver="earliest", track_order=False) as file:
+                yield file
+        finally:
+            output.check()
 
 
 class ContentDigest:

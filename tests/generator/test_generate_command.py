@@ -1,0 +1,204 @@
+"""The command: what it writes, what it keeps, and what is left of it when it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from posvec.generator.cli import generate as command
+from posvec.schemas.errors import PosvecError
+from posvec.schemas.validate import violation
+from posvec.vectors.golden import Golden
+
+from .conftest import TINY, generate, start
+
+FILE = "learned_pos_embed.h5"
+MANIFEST = "learned_pos_embed.json"
+NO_FMA = {"XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def modes(folder: Path) -> list[tuple[str, str]]:
+    golden = Golden.open(folder / FILE)
+    return sorted((b.isa, b.mode) for recording in golden.recordings for b in recording.builds)
+
+
+@pytest.fixture
+def folder(tiny: Path, tmp_path: Path) -> Path:
+    """A copy of the tiny golden file, to be written to."""
+    return Path(shutil.copytree(tiny, tmp_path / "golden"))
+
+
+def test_the_file_and_its_manifest_are_whole(tiny: Path):
+    golden = Golden.open(tiny / FILE)
+    text = (tiny / MANIFEST).read_text()
+    assert sorted(contents(tiny)) == [FILE, MANIFEST]
+    assert violation(json.loads(text), "golden.schema.json") is None
+    assert text == golden.manifest.to_json()
+    assert golden.manifest.command == ("posvec generate --seeds=0,-1 --T=0..32 --d-model=1 --stream=partitionable")
+    assert modes(tiny) == [("native", "eager"), ("native", "jit")]
+
+
+def test_the_same_command_writes_the_same_bytes(tiny: Path, folder: Path, tmp_path: Path):
+    again = generate("--d-model", "1", "--seeds", "0,-1", "-o", str(folder), "--T", "0..32")
+    fresh = generate(*TINY, "-o", str(tmp_path / "fresh"))
+    assert (again.returncode, fresh.returncode) == (0, 0), again.stderr + fresh.stderr
+    assert contents(folder) == contents(tiny) == contents(tmp_path / "fresh")
+
+
+def test_two_builds_at_once_are_both_recorded_and_neither_drops_what_was_there(folder: Path):
+    (folder / ".generate-dead.posvec-tmp").mkdir()
+    (folder / f".{FILE}.dead.posvec-tmp").write_bytes(b"left by a killed run")
+    both = [
+        start(*TINY, "-o", str(folder), variables=variables)
+        for variables in (NO_FMA, {"XLA_FLAGS": "--xla_a=1 --xla_cpu_max_isa=SSE4_2 --xla_dump_to=/tmp/x"})
+    ]
+    # The second names a flag that XLA does not know, and must not end well, nor harm the first.
+    codes = [process.wait(timeout=120) for process in both]
+    errors = [process.communicate()[1] for process in both]
+    assert codes[0] == 0, errors[0]
+    assert codes[1] != 0
+    assert modes(folder) == [("SSE4_2", "eager"), ("SSE4_2", "jit"), ("native", "eager"), ("native", "jit")]
+    assert all(path.name in (FILE, MANIFEST) or "generate-" in path.name for path in folder.iterdir())
+
+
+def test_check_judges_the_running_build_by_its_own_recording_or_by_expected(tiny: Path):
+    holds = generate("--check", "-o", str(tiny))
+    assert (holds.returncode, holds.stdout.splitlines()[0]) == (0, f"{tiny / FILE}: holds")
+    other = generate("--check", "--vectors", str(tiny / FILE), variables=NO_FMA)
+    assert "jit, no FMA" in other.stdout
+    assert "is not recorded, and nothing is asked of it" in other.stdout
+    assert other.returncode == (1 if "DOES NOT HOLD" in other.stdout else 0)
+
+
+def test_other_axes_need_force_which_says_what_it_replaced(folder: Path):
+    before = contents(folder)
+    refused = generate("--seeds=0", "--d-model=1", "-o", str(folder))
+    assert refused.returncode == 2
+    assert "--seeds must be 0,-1" in refused.stderr
+    assert "--force" in refused.stderr
+    assert contents(folder) == before
+    forced = generate("--seeds=0", "--d-model=1", "--force", "-o", str(folder))
+    assert forced.returncode == 0, forced.stderr
+    assert "replaced 66 cases recorded from 2 builds" in forced.stdout
+    assert str(Golden.open(folder / FILE).manifest.axes["seed"]) == "0"
+
+
+def test_a_damaged_file_is_not_merged_into(folder: Path):
+    damaged = (folder / FILE).read_bytes()[:-100]
+    (folder / FILE).write_bytes(damaged)
+    done = generate(*TINY, "-o", str(folder))
+    assert done.returncode == 3
+    assert "replace it with --force" in done.stderr
+    assert (folder / FILE).read_bytes() == damaged
+
+
+@pytest.mark.parametrize("moment", [".generate-*", ".generate-*/eager-1.f32", f".{FILE}.*"])
+def test_a_killed_run_leaves_the_old_file_whole(folder: Path, moment: str):
+    before = contents(folder)
+    process = start(*TINY, "-o", str(folder), variables=NO_FMA)
+    deadline = time.monotonic() + 60
+    while not any(folder.glob(moment)) and process.poll() is None and time.monotonic() < deadline:
+        pass
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    left = {path.name for path in folder.iterdir()} - {FILE, MANIFEST}
+    assert {name: contents(folder)[name] for name in (FILE, MANIFEST)} == before
+    assert left
+    assert all(name.startswith(".") and name.endswith(".posvec-tmp") for name in left)
+
+
+def test_an_interrupted_run_leaves_nothing(folder: Path):
+    before = contents(folder)
+    process = start(*TINY, "-o", str(folder))
+    while not any(folder.glob(".generate-*/eager-1.f32")) and process.poll() is None:
+        pass
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert contents(folder) == before
+    assert sorted(path.name for path in folder.iterdir()) == [FILE, MANIFEST]
+
+
+@pytest.mark.parametrize("limit", [100, 20_000])
+def test_a_full_disk_leaves_the_old_file_untouched(folder: Path, limit: int):
+    """``RLIMIT_FSIZE`` stands for the disk: 100 bytes hold no raw table, 20,000 hold no golden file."""
+    before = contents(folder)
+    done = generate(
+        *TINY,
+        "-o",
+        str(folder),
+        variables={**NO_FMA, "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 3, done.stderr
+    assert "could not be written" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert contents(folder) == before
+    assert sorted(path.name for path in folder.iterdir()) == [FILE, MANIFEST]
+
+
+def test_a_folder_that_cannot_be_made_or_written_is_named(tmp_path: Path):
+    (tmp_path / "file").touch()
+    done = generate(*TINY, "-o", str(tmp_path / "file" / "golden"))
+    assert done.returncode == 3
+    assert str(tmp_path / "file" / "golden") in done.stderr
+    if os.geteuid() != 0:
+        (tmp_path / "closed").mkdir(mode=0o500)
+        done = generate(*TINY, "-o", str(tmp_path / "closed"))
+        assert done.returncode == 3
+        assert str(tmp_path / "closed") in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--seeds", "x"], "--seeds must be"),
+        (["--seeds", ""], "--seeds must be"),
+        (["--seeds", "9223372036854775808"], "--seeds must be within -9223372036854775808..9223372036854775807"),
+        (["--seeds", "0..9223372036854775807"], "--seeds must be at most 1,000,000,000 values"),
+        (["--T", "33"], "--T must be within 0..32"),
+        (["--T", "-1"], "--T must be within 0..32"),
+        (["--T", "5..3"], "write 3..5"),
+        (["--d-model", "0"], "--d-model must be within 1.."),
+        (["-o", __file__], "--output must be a folder"),
+        (["--vectors", "x.h5"], "--vectors goes with --check"),
+        (["--check", "--force"], "--force does not go with --check"),
+        (["--stream", "threefry"], "'threefry' is not one of"),
+        (["--check", "--vectors", "x.h5", "-o", "y"], "--output does not go with --check"),
+    ],
+)
+def test_a_wrong_argument_is_named_and_nothing_is_imported_or_run(arguments: list[str], named: str):
+    result = CliRunner().invoke(command, arguments)
+    said = str(result.exception) if isinstance(result.exception, PosvecError) else result.output
+    assert named in said
+    assert getattr(result.exception, "exit_code", result.exit_code) == 2
+
+
+def test_more_than_the_disk_holds_is_refused_before_anything_runs(tmp_path: Path):
+    done = generate("--seeds=0..999999999", "--d-model=1048576", "-o", str(tmp_path))
+    assert done.returncode == 3
+    assert "are free" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_stored_values_are_those_of_the_literal_call(tiny: Path):
+    from posvec.generator.references.learned_pos_embed import learned_pos_embed_forward
+
+    golden = Golden.open(tiny / FILE)
+    own = next(r for r in golden.recordings if any(b.mode == "eager" for b in r.builds))
+    got = golden.read(own, 1, 0, 2).reshape(2, 32)
+    expected = np.stack([np.asarray(learned_pos_embed_forward(seed, 32, 1)) for seed in (0, -1)])
+    np.testing.assert_array_equal(got.view(np.uint32), expected.view(np.uint32), strict=True)
