@@ -72,7 +72,7 @@ def test_the_size_of_the_batch_does_not_show(tmp_path, monkeypatch: pytest.Monke
 def test_where_the_batch_differs_the_literal_call_counts(mode: Mode, tmp_path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sweep_module, "LITERAL_SEEDS", 0)
     monkeypatch.setattr(
-        sweep_module._Width, f"_{mode}_batch", lambda self: lambda keys: np.zeros((len(keys), 32, 1), np.float32)
+        sweep_module._Width, f"_{mode}_batch", lambda _: lambda keys: np.zeros((len(keys), 32, 1), np.float32)
     )
     advanced: list[int] = []
     result = sweep(
