@@ -10,6 +10,9 @@ Mode = Literal["eager", "jit"]
 Stream = Literal["partitionable", "original"]
 STREAMS: tuple[Stream, ...] = ("partitionable", "original")
 
+CANONICAL_LABEL = "JAX 0.10.2 eager, FMA"
+"""The build whose bytes are ``expected`` in every golden file, recorded or derived."""
+
 _ISA_WORDS = {"SSE4_2": "no FMA", "AVX": "no FMA", "AVX2": "FMA", "AVX512": "AVX-512"}
 
 
@@ -59,6 +62,8 @@ class Build:
     @property
     def label(self) -> str:
         """A short name for people, e.g. ``JAX 0.10.2 eager, FMA``. Several builds may share it."""
+        if self.is_canonical:
+            return CANONICAL_LABEL
         effective = self.cpu_isa if self.isa == "native" else self.isa
         words = _ISA_WORDS.get(effective, self.machine)
         if words == "AVX-512":

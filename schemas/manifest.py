@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from posvec.schemas.axes import Axis
-from posvec.schemas.build import Build, Stream
+from posvec.schemas.build import CANONICAL_LABEL, Build, Stream
 from posvec.schemas.suite import Suite
 
 FORMAT = "posvec-golden"
 FORMAT_VERSION = 1
 SCHEMA_FILE = "golden.schema.json"
 LICENSE = "CC0-1.0"
+EXPECTED_ID = "r00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,9 @@ class Recording:
 
     @property
     def label(self) -> str:
-        """The first name of these bytes for people."""
+        """The first name of these bytes for people; ``r00`` is ``expected``, the canonical build's."""
+        if self.id == EXPECTED_ID:
+            return CANONICAL_LABEL
         return min(self.builds, key=_canonical_first).label if self.builds else f"{self.arithmetics[0]} (derived)"
 
     @classmethod
@@ -111,8 +114,8 @@ class Manifest:
 
     @property
     def expected_source(self) -> Literal["recorded", "derived"]:
-        """Whether the expected bytes were returned by a build or computed from the draw table."""
-        return "derived" if self.recordings[0].derived else "recorded"
+        """Whether the canonical build itself was run, or its bytes were computed from the draw table."""
+        return "recorded" if any(build.is_canonical for build in self.recordings[0].builds) else "derived"
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Manifest:

@@ -31,11 +31,15 @@ VerdictCode = Literal["exact", "equivalent", "ulp", "rounding", "not-conforming"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """The outcome of one case; ``detail`` is one paragraph, safe to show."""
+    """The outcome of one case; ``detail`` is one paragraph, safe to show.
+
+    ``coercion`` tells a case whose arguments were passed as strings, floats or NumPy scalars.
+    """
 
     id: str
     outcome: Outcome
-    seconds: float
+    coercion: bool = False
+    seconds: float = 0.0
     max_ulp: int | None = None
     detail: str = ""
 
@@ -111,8 +115,7 @@ class Report:
         explained_by: Labels of the recordings that alone explain every case.
         elements: Counts of elements.
         results: One result a case, in the order of the run.
-        selected: How many of the cases in ``total`` were selected; coercion cases apart.
-        total: Cases there are.
+        total: Cases there are to select from; coercion cases apart.
         failure: The first failure, if any.
         notes: Sentences that a reader must see: what the target ran on that makes it differ, and so on.
         behaviour: The behaviour checks.
@@ -134,7 +137,6 @@ class Report:
     explained_by: tuple[str, ...]
     elements: Elements
     results: tuple[CaseResult, ...]
-    selected: int
     total: int
     failure: Failure | None
     notes: tuple[str, ...]
@@ -146,8 +148,8 @@ class Report:
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """Cases by outcome, every outcome named."""
-        counted = Counter(result.outcome for result in self.results)
+        """Cases by outcome, every outcome named; of the coercion cases only those with that outcome."""
+        counted = Counter(r.outcome for r in self.results if not r.coercion or r.outcome == "coercion")
         return {outcome: counted[outcome] for outcome in OUTCOMES}
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,7 +168,15 @@ class Report:
             "build_asked": self.build_asked,
             "levels_held": list(self.levels_held),
             "explained_by": list(self.explained_by),
-            "counts": {"selected": self.selected, "total": self.total, **self.counts},
+            "counts": {
+                "total": self.total,
+                "selected": sum(not result.coercion for result in self.results),
+                **self.counts,
+            },
+            "coercion": {
+                "checked": sum(result.coercion for result in self.results),
+                "failed": self.counts["coercion"],
+            },
             "elements": asdict(self.elements),
             "failure": asdict(self.failure) if self.failure else None,
             "notes": list(self.notes),

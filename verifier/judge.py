@@ -11,9 +11,11 @@ from posvec.schemas.report import CaseResult, Elements, Outcome, safe_text
 from posvec.vectors.known import Known, Vectors
 from posvec.vectors.ulp import Float32
 from posvec.verifier.layout import judge_layout
-from posvec.verifier.levels import NOT_FINITE, Comparison, Match, cell_allowance, compare
+from posvec.verifier.levels import Comparison, Match, cell_allowance, compare, failing
 
 _DETAIL_LIMIT = 4000
+_LARGEST_ULP_LEVEL = 65_535  # what is farther off is no rounding
+_FINE = ("pass", "rounding", "not-run")
 _STOPPED: dict[str, Outcome] = {
     "raised": "error",
     "timeout": "timeout",
@@ -62,14 +64,18 @@ def judge_case(case: Case, answer: Answer, vectors: Vectors, match: Match, *, bu
         return _judged(case, answer, "layout", detail)
     comparison = compare(layout.values, known, build=build)
     outcome: Outcome = "pass"
+    detail = ""
     if not comparison.holds(match):
         outcome = "value" if comparison.outside_accept or match.kind == "equivalent" else "rounding"
-    return _judged(case, answer, outcome, "", comparison=comparison, values=layout.values)
+        detail = _first_wrong(layout.values, known, failing(layout.values, known, match, build=build))
+    return _judged(case, answer, outcome, detail, comparison=comparison, values=layout.values)
 
 
 def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
     """Judge what only the whole run can tell, and return every case with its final outcome."""
-    cases = [_coerced(one) for one in judged]
+    cases = list(judged)
+    failed = {one.case.id for one in cases if one.case.coercion is None and one.result.outcome not in _FINE}
+    cases = [_coerced(one, failed) for one in cases]
     counted = [one.comparison for one in cases if one.comparison is not None and one.case.coercion is None]
     elements = Elements(
         compared=sum(c.elements for c in counted),
@@ -101,7 +107,7 @@ def levels_held(run: RunJudgement) -> tuple[str, ...]:
         held.append("exact")
     if run.elements.outside_accept == 0 and run.cells_hold:
         held.append("equivalent")
-    if run.elements.max_ulp < NOT_FINITE:
+    if run.elements.max_ulp <= _LARGEST_ULP_LEVEL:
         held.append(f"ulp:{run.elements.max_ulp}")
     return tuple(held)
 
@@ -118,6 +124,7 @@ def _judged(
     result = CaseResult(
         id=case.id,
         outcome=outcome,
+        coercion=case.coercion is not None,
         seconds=answer.seconds,
         detail=safe_text(detail, limit=_DETAIL_LIMIT),
         max_ulp=comparison.max_ulp if comparison else None,
@@ -125,8 +132,9 @@ def _judged(
     return Judged(case=case, result=result, comparison=comparison, values=values)
 
 
-def _coerced(one: Judged) -> Judged:
-    if one.case.coercion is None or one.result.outcome in ("pass", "not-run", "rounding"):
+def _coerced(one: Judged, failed: set[str]) -> Judged:
+    """Give a failed coercion case its outcome, unless the same arguments fail as plain integers too."""
+    if one.case.coercion is None or one.result.outcome in _FINE or one.case.id.partition("/as=")[0] in failed:
         return one
     how = {
         "str": 'strings such as "3"',
@@ -142,10 +150,19 @@ def _beyond_cells(one: Judged, match: Match) -> Judged:
     comparison = one.comparison
     if comparison is None or not comparison.outside_cell or match.kind == "ulp" or one.case.coercion:
         return one
-    if match.kind == "exact" and one.result.outcome == "pass":
+    if one.result.outcome == "value" or (match.kind == "exact" and one.result.outcome == "pass"):
         return one
     detail = f"{comparison.outside_cell} of {comparison.elements} elements lie outside the cell of their own draw"
     return replace(one, result=replace(one.result, outcome="value", detail=detail))
+
+
+def _first_wrong(values: Float32, known: Known, wrong: list[int]) -> str:
+    """Say how many elements fail, and what came and was due at the first of them."""
+    index = wrong[0]
+    return (
+        f"{len(wrong)} of {values.size} elements; the first at position {index // known.features}, feature "
+        f"{index % known.features}: expected {known.expected[index]!s}, got {values[index]!s}"
+    )
 
 
 def _loosely(values: Float32 | None, known: Known, match: Match) -> str:

@@ -20,27 +20,12 @@ from typing import IO, Any, Literal
 from posvec.schemas.errors import InvalidArgument
 from posvec.verifier.capture import Capture
 from posvec.verifier.frames import TOKEN_SIZE, Frame, FrameReader
+from posvec.verifier.launch import Launch
 
 CHILD = Path(__file__).with_name("child.py")
 MARKER = "POSVEC_PROCESS"
 HAS_PROC = Path("/proc/self/statm").exists()
 _PATIENCE = 1.0  # seconds that a supervisor gets to kill what a target left behind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """What it takes to start a target's process, the same each time.
-
-    Attributes:
-        python: The interpreter.
-        request: The first request, without the token: where the target is.
-        environment: The environment variables of the process.
-
-    """
-
-    python: str
-    request: Mapping[str, Any]
-    environment: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

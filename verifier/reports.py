@@ -93,8 +93,11 @@ def to_junit(report: Report) -> bytes:
             _legal(f"{result.outcome}: {result.detail}")[:_ATTRIBUTE_LIMIT],
             _legal(result.detail),
         )
-        if result.outcome in _FAILED:
-            element: Error | Failure | Skipped = Failure(message, result.outcome)
+        repeated = result.coercion and result.outcome not in ("pass", "coercion")
+        if repeated:
+            element: Error | Failure | Skipped = Skipped("the same arguments fail as plain integers", result.outcome)
+        elif result.outcome in _FAILED:
+            element = Failure(message, result.outcome)
         elif result.outcome in _UNDECIDED or (result.outcome == "coercion" and report.exit_code != 1):
             element = Skipped(message, result.outcome)
         elif result.outcome == "coercion":

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Self
@@ -17,9 +16,10 @@ from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.behaviour import BehaviourLog, BehaviourObservations
 from posvec.verifier.capture import Capture, Output
 from posvec.verifier.endings import describe_garbled, describe_status, last_words, where_it_was
-from posvec.verifier.frames import Frame, Garbled, environment_from
+from posvec.verifier.frames import Frame, Garbled, clean, environment_from
+from posvec.verifier.launch import Launch, make_scratch, prepare, remove_scratch
 from posvec.verifier.options import RunOptions
-from posvec.verifier.process import Event, Launch
+from posvec.verifier.process import Event
 from posvec.verifier.startup import explain_unavailable
 from posvec.verifier.target import Target
 from posvec.verifier.worker import MEASURE_EVERY, Worker, request
@@ -30,6 +30,7 @@ FAILURES_IN_A_ROW = 3
 FAILURES_IN_ALL = 10
 _TICK = 0.5  # longest wait without a look at the clock; on Windows, Ctrl-C is seen only between waits
 _ENVIRONMENT_SECONDS = 20.0
+_MAX_NOTES = 20
 
 
 class Session:
@@ -44,14 +45,20 @@ class Session:
 
     """
 
-    def __init__(self, target: Target, function_name: str, options: RunOptions | None = None) -> None:
-        """Prepare to run ``target``; ``function_name`` is looked up in it if it names no function itself."""
+    def __init__(self, target: Target, function_name: str, options: RunOptions | None = None, *,
+                 watch: Iterable[Path] = ()) -> None:
+        """Prepare to run ``target``; ``function_name`` is looked up in it if it names no function itself.
+
+        ``watch`` are files (of golden values) whose opening by the target is noted.
+        """
         self.target = target
         self.options = options or RunOptions()
         self.attribute = target.attribute or function_name
         self.restarts = 0
         self.recycled = 0
         self.stopped = ""
+        self._watch = list(watch)
+        self._notes: list[str] = []
         self._growth = self.options.growth
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._capture = Capture()
@@ -93,9 +100,7 @@ class Session:
         """Kill every process that the target started and delete its temporary files. May be called again."""
         self._kill_all()
         if self._scratch:
-            import shutil
-
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            remove_scratch(self._scratch)
             self._scratch, self._launch = "", None
 
     @property
@@ -107,6 +112,11 @@ class Session:
     def output(self) -> Output:
         """What the target has written to stdout and stderr so far."""
         return self._capture.output()
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the target was seen to do with golden files (``imports h5py``): no proof, untrusted."""
+        return tuple(self._notes)
 
     # --- Cases -------------------------------------------------------------------------------------------
 
@@ -120,6 +130,8 @@ class Session:
             TargetUnavailable: It could not be loaded (only if ``start`` was not called before).
 
         """
+        if any(worker.asked for worker in self._workers):
+            self._kill_all()  # an earlier run that was left but is not closed yet
         self._todo = list(cases)
         self._pending = deque(range(len(self._todo)))
         try:
@@ -184,11 +196,18 @@ class Session:
                 else:
                     answers.append(worker.take(frame, self._todo))
                     self._in_a_row = 0
+                    if "n" in frame.header:
+                        self._note(frame.header["n"])
         except Garbled as error:
             return answers + self._crashed(worker, describe_garbled(error))
         worker.took(len(answers), event.when)
         self._retire(worker)
         return answers
+
+    def _note(self, notes: object) -> None:
+        for note in notes if type(notes) is list else ():
+            if type(note) is str and len(self._notes) < _MAX_NOTES and clean(note, 300) not in self._notes:
+                self._notes.append(clean(note, 300))
 
     def _greet(self, worker: Worker, frame: Frame, when: float) -> None:
         """Take in what a process says of itself; before the target is loaded, except that it is."""
@@ -285,15 +304,9 @@ class Session:
 
     def _prepared(self) -> Launch:
         if self._launch is None:
-            import tempfile
-
-            self._scratch = tempfile.mkdtemp(prefix="posvec-")
-            # Not resolve(): a target that is a symbolic link is to see the name that it was called by.
-            path = None if self.target.path is None else os.path.abspath(self.target.path)  # noqa: PTH100
-            self._launch = Launch(
-                python=self.options.python or sys.executable,
-                environment={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._scratch)},
-                request={"path": path, "module": self.target.module, "attribute": self.attribute})
+            self._scratch = make_scratch()
+            self._launch = prepare(self.target, self.attribute, self.options.python, self._scratch,
+                                   self._watch)
         return self._launch
 
     def _kill_all(self) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from shutil import get_terminal_size
+from statistics import median
 from typing import Any
 
 import click
-from posvec.schemas.report import OUTCOMES, Failure, Report
+from posvec.schemas.report import OUTCOMES, CaseResult, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
 from posvec.verifier.verdict import percent
 
 _LONG_RUN = 60.0
+_PACE = 20
 _OUTPUT_LINES = 20
 _LABEL = 11
 _VERSIONS = (("jax", "JAX"), ("jaxlib", "jaxlib"), ("flax", "Flax"), ("numpy", "NumPy"), ("torch", "Torch"))
@@ -22,8 +25,9 @@ _VERSIONS = (("jax", "JAX"), ("jaxlib", "jaxlib"), ("flax", "Flax"), ("numpy", "
 class ScreenProgress:
     """A progress bar if stderr is a terminal; in any case one line if the run will take over a minute."""
 
-    def __init__(self, *, quick: bool) -> None:
-        self._quick, self._warned, self._answered = quick, False, 0
+    def __init__(self, *, quick: bool, jobs: int = 1) -> None:
+        self._quick, self._jobs, self._warned, self._pause = quick, jobs, False, 0
+        self._recent: deque[float] = deque(maxlen=_PACE)
         self._bar: Any = None
         self._task: Any = None
 
@@ -46,12 +50,18 @@ class ScreenProgress:
         self._task = self._bar.add_task("verifying", total=total)
         self._bar.start()
 
-    def advance(self, seconds_left: float) -> None:
+    def advance(self, seconds: float, remaining: int) -> None:
         """Move the bar by one case; warn once of a long run, when some cases have told its pace."""
-        self._answered += 1
+        self._recent.append(seconds)
         if self._bar is not None:
             self._bar.advance(self._task)
-        if not self._warned and self._answered >= 10 and seconds_left > _LONG_RUN:
+        if self._warned or len(self._recent) < _PACE or self._pause > 0:
+            self._pause -= 1
+            return
+        self._pause = _PACE
+        # The median: a first call of each shape may compile for seconds, and the others then take none.
+        seconds_left = median(self._recent) * remaining / self._jobs
+        if seconds_left > _LONG_RUN:
             self._warned = True
             hint = "" if self._quick else "; --quick runs at most 100 cases that cover every axis value"
             click.echo(f"posvec: this run will take about {_duration(seconds_left)} more{hint}", err=True)
@@ -83,6 +93,9 @@ def _lines(report: Report, width: int) -> Iterator[str]:
     yield from _row("levels", f"{held} (asked: {report.level_asked}{build})", width)
     counts = ", ".join(f"{report.counts[outcome]:,} {outcome}" for outcome in OUTCOMES if report.counts[outcome])
     yield from _row("cases", counts, width)
+    coerced = [result for result in report.results if result.coercion]
+    if coerced:
+        yield from _row("coercion", _coercion(coerced), width)
     yield from _row("elements", _elements(report), width)
     if report.behaviour.checked or report.behaviour.skipped:
         yield from _row("behaviour", _behaviour(report), width)
@@ -136,6 +149,16 @@ def _elements(report: Report) -> str:
     if elements.unexplained:
         text += f", {percent(elements.unexplained, elements.compared)} given by no recorded build"
     return text
+
+
+def _coercion(results: Sequence[CaseResult]) -> str:
+    failed = [result for result in results if result.outcome == "coercion"]
+    if failed:
+        return f'{len(failed)} of {len(results)} cases with arguments such as "3" or 3.0 fail: {failed[0].detail}'
+    right = sum(result.outcome in ("pass", "rounding") for result in results)
+    if right < len(results):
+        return "not told: the same cases fail with plain integers"
+    return f'{right} of {len(results)} cases with arguments such as "3" or 3.0 pass'
 
 
 def _behaviour(report: Report) -> str:

@@ -37,7 +37,11 @@ def reach_verdict(
     causes: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on a run; ``causes`` are short reasons, found in the environment, why it may fail."""
-    deciding = [one for one in run.cases if strict or one.case.coercion is None]
+    deciding = [
+        one
+        for one in run.cases
+        if one.case.coercion is None or (strict and one.result.outcome in ("coercion", "pass", "rounding", "not-run"))
+    ]
     outcomes = Counter(one.result.outcome for one in deciding)
     failed = sum(count for outcome, count in outcomes.items() if outcome not in ("pass", "not-run"))
     regular = sum(one.case.coercion is None for one in run.cases)

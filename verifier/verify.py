@@ -41,8 +41,8 @@ class Progress(Protocol):
     def begin(self, total: int) -> None:
         """``total`` cases are about to run."""
 
-    def advance(self, seconds_left: float) -> None:
-        """One more case has been answered; about ``seconds_left`` remain."""
+    def advance(self, seconds: float, remaining: int) -> None:
+        """One more case has been answered, which took ``seconds``; ``remaining`` are left."""
 
     def end(self) -> None:
         """No more cases run."""
@@ -170,7 +170,6 @@ class _Run:
             explained_by=tuple(explaining(run, self._recordings)) if run.elements.compared else (),
             elements=run.elements,
             results=tuple(one.result for one in run.cases),
-            selected=len(run.cases),
             total=self._selection.total,
             failure=self._failure(run),
             notes=(*notes, *run_notes(run, request.match), *self._findings(run), *behaviour_notes(behaviour)),
@@ -196,7 +195,7 @@ class _Run:
                 answers = self._answers(session, part, done=start, total=len(cases))
                 self._seconds["cases"] = time.monotonic() - began
                 judged += [self._judge(case, answers.get(case.id)) for case in part]
-                failed = any(one.result.outcome in _FAILURES for one in judged)
+                failed = any(one.result.outcome in _FAILURES and one.case.coercion is None for one in judged)
                 if self._interrupted or (self._request.fail_fast and failed):
                     why = "interrupted" if self._interrupted else "--fail-fast"
                     judged += [self._judge(case, None, why) for case in cases[start + len(part) :]]
@@ -207,19 +206,18 @@ class _Run:
 
     def _answers(self, session: Session, cases: Sequence[Case], *, done: int, total: int) -> dict[str, Answer]:
         answers: dict[str, Answer] = {}
-        began = time.monotonic()
         try:
             for answer in session.run(cases):
                 answers[answer.case_id] = answer
-                elapsed = time.monotonic() - began
-                self._progress.advance(elapsed / len(answers) * (total - done - len(answers)))
+                self._progress.advance(answer.seconds, total - done - len(answers))
         except KeyboardInterrupt:
             self._interrupted = True
         return answers
 
     def _judge(self, case: Case, answer: Answer | None, why: str = "interrupted") -> Judged:
         if answer is None:
-            return Judged(case=case, result=CaseResult(id=case.id, outcome="not-run", seconds=0.0, detail=why))
+            result = CaseResult(id=case.id, outcome="not-run", coercion=case.coercion is not None, detail=why)
+            return Judged(case=case, result=result)
         vectors = self._vectors[case.id.partition("/as=")[0]]
         build = self._recordings.index(self._build) if self._build is not None else None
         return judge_case(case, answer, vectors, self._request.match, build=build)
@@ -248,7 +246,7 @@ class _Run:
         )
 
     def _failure(self, run: RunJudgement) -> Failure | None:
-        failed = [one for one in run.cases if one.result.outcome in _FAILURES]
+        failed = [one for one in run.cases if one.result.outcome in _FAILURES and one.case.coercion is None]
         if not failed:
             failed = [one for one in run.cases if one.result.outcome == "coercion"]
         if not failed:
@@ -285,16 +283,15 @@ class _Run:
         index = wrong[0]
         got, expected = judged.values[index], known.expected[index]
         explanation = explain_element(judged.values, known, index)
-        detail = f"{failure.detail}; {explanation}" if failure.detail else explanation
         return replace(
             failure,
-            detail=detail,
+            detail=explanation or failure.detail,
             position=index // known.features,
             feature=index % known.features,
-            expected=repr(float(expected)),
+            expected=str(expected),
             expected_hex=float(expected).hex(),
             expected_bits=_bits(expected),
-            got=repr(float(got)),
+            got=str(got),
             got_hex=float(got).hex(),
             got_bits=_bits(got),
             ulp=int(differences(judged.values, known)[index]),

@@ -12,8 +12,9 @@ from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.verifier.capture import Capture
 from posvec.verifier.frames import Frame, Garbled, answer_from
+from posvec.verifier.launch import Launch
 from posvec.verifier.options import RunOptions
-from posvec.verifier.process import HAS_PROC, Child, Event, Launch
+from posvec.verifier.process import HAS_PROC, Child, Event
 
 MAX_AHEAD = 1024
 AHEAD_SECONDS = 0.05  # so much work is sent ahead: a fast target never waits, a slow one is soon free

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -575,7 +576,7 @@ def test_any_file_name_will_do(open_session, name):
 
 
 def test_a_slow_import_does_not_count_against_the_cases(answers):
-    got = answers("import time; time.sleep(0.8)\ndef fn(seed, T, d_model): return 1", 2, timeout=0.3)
+    got = answers("import time; time.sleep(1.5)\ndef fn(seed, T, d_model): return 1", 2, timeout=1)
     assert [a.kind for a in got] == ["other", "other"]
 
 
@@ -619,6 +620,48 @@ def test_no_process_and_no_descriptor_is_leaked(write):
     before = descriptors()
     once()
     assert descriptors() == before
+
+
+def test_a_target_that_reads_golden_files_is_noted(write, tmp_path):
+    golden = write("golden", "vectors.h5")
+    path = write("""
+        import os
+        def fn(seed, T, d_model):
+            if T == 1: open(os.path.join(os.path.dirname(__file__), ".", "vectors.h5"), "rb").close()
+            if T == 2: import posvec.schemas.errors
+            if T == 3: import h5py
+            return 1
+    """)
+    write("", "other/vectors.h5")
+    write("mark = 'a sibling is not noted'", "h5py.py")
+    with Session(parse_target(str(path)), "fn", watch=[golden]) as session:
+        assert [a.kind for a in session.run(cases(1))] == ["other"]
+        assert session.notes == ()
+        assert [a.kind for a in session.run(cases(4))] == ["other"] * 4
+    assert session.notes == (f"opens {tmp_path}/./vectors.h5", "imports posvec", "imports h5py")
+
+
+@linux_only
+def test_nothing_outlives_posvec_killed_outright(write):
+    path = write("import os\ndef fn(seed, T, d_model):\n    print(os.getpid())\n    while True: pass")
+    code = f"""
+import sys
+from posvec.verifier.runner import Session
+from posvec.verifier.target import parse_target
+from posvec.schemas.case import Case
+session = Session(parse_target({str(path)!r}), "fn")
+session.start()
+session._capture.feed = lambda data: (sys.stdout.buffer.write(data), sys.stdout.flush())
+next(session.run([Case(id="c", args={{"seed": 1, "T": 2, "d_model": 3}})]))
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as posvec:
+        assert posvec.stdout is not None
+        ended = os.pidfd_open(int(posvec.stdout.readline()))
+        posvec.kill()
+    try:
+        assert select.select([ended], [], [], 20)[0]
+    finally:
+        os.close(ended)
 
 
 def test_library_arrays_by_imitation_are_not_believed(write, answers):

@@ -68,8 +68,7 @@ def test_same_draws_with_other_rounding_are_said_to_be_so_and_how_to_accept_them
     got = verdict(judged("rounding", found))
     assert (got.code, got.exit_code) == ("rounding", 1)
     assert got.sentence == (
-        "SAME DRAWS, OTHER ROUNDING in 27 % of 100 elements, at most 2 ULP: not exact; "
-        "--match equivalent accepts it"
+        "SAME DRAWS, OTHER ROUNDING in 27 % of 100 elements, at most 2 ULP: not exact; --match equivalent accepts it"
     )
     accepted = verdict(judged("pass", found), match="equivalent")
     assert (accepted.code, accepted.exit_code) == ("equivalent", 0)
@@ -178,5 +177,3 @@ def test_an_unrecorded_jax_is_said():
 )  # fmt: skip
 def test_percentages_have_two_significant_digits_and_all_means_all(part, whole, text):
     assert percent(part, whole) == text
-
-

@@ -108,7 +108,7 @@ def verify(
             strict=strict,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
         ),
-        ScreenProgress(quick=quick),
+        ScreenProgress(quick=quick, jobs=jobs),
     )
     for file in files:
         file.write(report)
