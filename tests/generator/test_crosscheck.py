@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+
 from posvec.generator.check import judge
 from posvec.generator.crosscheck import Difference, Rounding, check_draws, compare
 from posvec.generator.sweep import Sweep

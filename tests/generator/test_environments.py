@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from posvec.generator import environments, matrix
 from posvec.generator.environments import ENVIRONMENTS, STAMP, EnvironmentMissingError, build, find_python, interpreter
 from posvec.generator.matrix import Results, Setting, settings

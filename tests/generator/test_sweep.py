@@ -10,6 +10,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+
 from posvec.generator import sweep as sweep_module
 from posvec.generator.environment import describe
 from posvec.generator.environments import clean_environ
