@@ -57,10 +57,10 @@ lint: $(VENV)/lint.stamp
 	cd $(VENV)/tree && ../bin/lint-imports --config ../../pyproject.toml --no-cache
 
 vectors: $(VENV)/test.stamp
-	$(BIN)/python -m posvec.generator.environments vectors
+	$(BIN)/python -m posvec.generator.matrix record
 
 test-matrix: $(VENV)/test.stamp
-	$(BIN)/python -m posvec.generator.environments matrix
+	$(BIN)/python -m posvec.generator.matrix verify
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m tests.bench

@@ -113,7 +113,7 @@ def _require_draws(result: Sweep, d_model: int, start: int, got: NDArray[Any], e
     seed = result.seeds.slice(start + row, start + row + 1)[0]
     value = result.read(d_model, start + row, start + row + 1)[0, t, d]
     raise ReferenceDisagrees(
-        f"{result.build.label} returned {value!r} at seed {seed}, d_model {d_model}, position {t}, "
+        f"{result.build.label} returned {value} at seed {seed}, d_model {d_model}, position {t}, "
         f"feature {d}, which comes from draw {int(got[row, t, d])}, but the draw derived for it is "
         f"{int(expected[row, t, d])}; "
         f"{len(wrong):,} of {got.size:,} elements of these tables disagree and nothing was written."

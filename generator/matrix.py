@@ -103,6 +103,7 @@ def record(setting: Setting, output: Path) -> str:
     """Record one setting into the golden file in ``output``; return an empty text, or what went wrong."""
     command = [
         str(setting.python),
+        "-P",
         "-m",
         "posvec",
         "generate",
@@ -126,6 +127,7 @@ def verify(setting: Setting, mode: Mode) -> str:
         report = Path(folder) / "report.json"
         command = [
             sys.executable,
+            "-P",
             "-m",
             "posvec",
             "verify",

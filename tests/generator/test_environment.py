@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+
 from posvec.generator.environment import cpu_instruction_set, describe, parse_xla_flags
 from posvec.schemas.errors import EnvironmentRefused
 

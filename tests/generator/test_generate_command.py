@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+
 from posvec.generator.cli import generate as command
 from posvec.schemas.errors import PosvecError
 from posvec.schemas.validate import violation

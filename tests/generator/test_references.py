@@ -8,6 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+
 from posvec.generator.references import learned_pos_embed
 from posvec.generator.references.learned_pos_embed import (
     LearnedPos,

@@ -10,6 +10,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+
 from posvec.generator import sweep as sweep_module
 from posvec.generator.environment import describe
 from posvec.generator.environments import clean_environ
@@ -72,7 +73,7 @@ def test_the_size_of_the_batch_does_not_show(tmp_path, monkeypatch: pytest.Monke
 def test_where_the_batch_differs_the_literal_call_counts(mode: Mode, tmp_path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sweep_module, "LITERAL_SEEDS", 0)
     monkeypatch.setattr(
-        sweep_module._Width, f"_{mode}_batch", lambda self: lambda keys: np.zeros((len(keys), 32, 1), np.float32)
+        sweep_module._Width, f"_{mode}_batch", lambda _: lambda keys: np.zeros((len(keys), 32, 1), np.float32)
     )
     advanced: list[int] = []
     result = sweep(
