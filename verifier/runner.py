@@ -15,7 +15,7 @@ from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.behaviour import BehaviourLog, BehaviourObservations
 from posvec.verifier.capture import Capture, Output
-from posvec.verifier.endings import describe_garbled, describe_status, last_words, where_it_was
+from posvec.verifier.endings import Failures, describe_garbled, describe_status, last_words, where_it_was
 from posvec.verifier.frames import Frame, Garbled, clean, environment_from
 from posvec.verifier.launch import Launch, make_scratch, prepare, remove_scratch
 from posvec.verifier.options import RunOptions
@@ -26,8 +26,6 @@ from posvec.verifier.worker import MEASURE_EVERY, Worker, request
 
 __all__ = ["BehaviourObservations", "RunOptions", "Session"]
 
-FAILURES_IN_A_ROW = 3
-FAILURES_IN_ALL = 10
 _TICK = 0.5  # longest wait without a look at the clock; on Windows, Ctrl-C is seen only between waits
 _ENVIRONMENT_SECONDS = 20.0
 _MAX_NOTES = 20
@@ -66,8 +64,7 @@ class Session:
         self._environment: dict[str, str | bool | None] = {}
         self._todo: Sequence[Case] = ()
         self._pending: deque[int] = deque()
-        self._in_a_row = 0
-        self._in_all = 0
+        self._failures = Failures()
         self._scratch = ""
         self._launch: Launch | None = None
 
@@ -195,7 +192,7 @@ class Session:
                     self._greet(worker, frame, event.when)
                 else:
                     answers.append(worker.take(frame, self._todo))
-                    self._in_a_row = 0
+                    self._failures.in_a_row = 0
                     if "n" in frame.header:
                         self._note(frame.header["n"])
         except Garbled as error:
@@ -280,13 +277,8 @@ class Session:
         return [self._failed(Answer(case_id=self._todo[index].id, kind="crash", detail=detail))]
 
     def _failed(self, answer: Answer) -> Answer:
-        self._in_a_row += 1
-        self._in_all += 1
         self.restarts += 1
-        if self._in_a_row >= FAILURES_IN_A_ROW:
-            self.stopped = f"not run after {FAILURES_IN_A_ROW} crashes or timeouts in a row"
-        elif self._in_all >= FAILURES_IN_ALL:
-            self.stopped = f"not run after {FAILURES_IN_ALL} crashes or timeouts"
+        self.stopped = self._failures.another()
         return answer
 
     # --- Processes ---------------------------------------------------------------------------------------
@@ -355,7 +347,10 @@ class Session:
                 worker.spawn(self._prepared(), self._events, self._capture)
             while worker.state == "starting":
                 self._step()
-            problem = self._observe(worker, cases, log)
+            asked = [request(index, case) for index, case in enumerate(cases)]
+            if worker.child is not None:
+                worker.child.send({"op": "behave", "cases": asked})
+            problem = log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)
         except TargetUnavailable as error:
             return log.observations(f"the target could not be started again: it {error.problem}")
         except BaseException:
@@ -364,26 +359,3 @@ class Session:
         if problem:
             worker.lose()
         return log.observations(problem)
-
-    def _observe(self, worker: Worker, cases: Sequence[Case], log: BehaviourLog) -> str:
-        """Take in the answers of one behaviour check; return what ended it early, or nothing."""
-        if worker.child is None:
-            return "the process is gone"
-        asked = [request(index, case) for index, case in enumerate(cases)]
-        worker.child.send({"op": "behave", "cases": asked})
-        since = time.monotonic()
-        while not log.complete:
-            event = self._next_event(worker, since + self.options.timeout)
-            if event is None:
-                return f"no answer within {self.options.timeout:g} s to {log.expected}"
-            if event.kind != "frames":
-                ended = event.kind == "ended"
-                how = describe_status(event.status) if ended else describe_garbled(event.reason)
-                return f"the process {how} at {log.expected}"
-            since = event.when
-            try:
-                for frame in event.frames:
-                    log.take(frame)
-            except Garbled as error:
-                return f"the process {describe_garbled(error)}"
-        return ""
