@@ -63,6 +63,24 @@ def test_several_processes_lose_only_the_case_that_failed(answers, strike):
     assert failed == {"suite/T=20", "suite/T=70"}
 
 
+def test_every_case_has_an_answer_when_one_of_several_processes_cannot_start_again(answers, tmp_path):
+    got = answers(
+        f"""
+        import os
+        here = {str(tmp_path)!r}
+        open(os.path.join(here, "start" + str(os.getpid())), "w").close()
+        if sum(name.startswith("start") for name in os.listdir(here)) > 2: raise OSError("only twice")
+        def fn(seed, T, d_model):
+            if T == 100: os._exit(1)
+            return T
+    """,
+        300,
+        jobs=2,
+    )
+    assert sorted(a.case_id for a in got) == sorted(c.id for c in cases(300))
+    assert {a.kind for a in got} == {"other", "crash", "not-run"}
+
+
 def test_a_run_that_was_left_does_not_disturb_the_next(open_session):
     with open_session("def fn(seed, T, d_model): return T") as session:
         left = session.run(cases(500))
