@@ -66,19 +66,21 @@ def test_several_processes_lose_only_the_case_that_failed(answers, strike):
 def test_every_case_has_an_answer_when_one_of_several_processes_cannot_start_again(answers, tmp_path):
     got = answers(
         f"""
-        import os
+        import os, time
         here = {str(tmp_path)!r}
         open(os.path.join(here, "start" + str(os.getpid())), "w").close()
         if sum(name.startswith("start") for name in os.listdir(here)) > 2: raise OSError("only twice")
         def fn(seed, T, d_model):
-            if T == 100: os._exit(1)
+            if T == 10: os._exit(1)
+            time.sleep(0.01)
             return T
     """,
-        300,
+        100,
         jobs=2,
     )
-    assert sorted(a.case_id for a in got) == sorted(c.id for c in cases(300))
-    assert {a.kind for a in got} == {"other", "crash", "not-run"}
+    assert sorted(a.case_id for a in got) == sorted(c.id for c in cases(100))
+    assert {a.kind for a in got} >= {"other", "crash"}
+    assert all("could not be started again" in a.detail for a in got if a.kind == "not-run")
 
 
 def test_a_run_that_was_left_does_not_disturb_the_next(open_session):
