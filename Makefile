@@ -63,7 +63,7 @@ test-matrix: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix verify
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python -m tests.bench
+	$(BIN)/python tests/bench.py
 
 dist: $(VENV)/test.stamp
 	rm -rf build dist
