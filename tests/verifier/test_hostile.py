@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from posvec.schemas.case import Case
 from posvec.schemas.errors import TargetUnavailable
 from posvec.verifier.runner import RunOptions, Session

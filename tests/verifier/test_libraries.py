@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from posvec.schemas.case import Case
 from posvec.verifier.runner import RunOptions, Session
 from posvec.verifier.target import parse_target

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.runner import RunOptions, Session

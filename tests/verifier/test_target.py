@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from posvec.schemas.errors import InvalidTarget, TargetUnavailable
 from posvec.verifier.target import Target, parse_target
 
