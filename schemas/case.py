@@ -26,3 +26,8 @@ class Case:
     args: Mapping[str, Any]
     coercion: Coercion | None = None
     numpy_int32: bool = False
+
+    @property
+    def base_id(self) -> str:
+        """The id of the case with these arguments as plain integers."""
+        return self.id.partition("/as=")[0]

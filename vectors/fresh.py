@@ -56,7 +56,7 @@ class FreshVectors:
 
     def known(self, case: Case) -> Known:
         """Return what is known about the output of ``case``."""
-        return self._known[case.id]
+        return self._known[case.base_id]
 
     @cached_property
     def _cases(self) -> dict[str, Case]:

@@ -135,7 +135,7 @@ def _judged(
 
 def _coerced(one: Judged, failed: set[str]) -> Judged:
     """Give a failed coercion case its outcome, unless the same arguments fail as plain integers too."""
-    if one.case.coercion is None or one.result.outcome in _FINE or one.case.id.partition("/as=")[0] in failed:
+    if one.case.coercion is None or one.result.outcome in _FINE or one.case.base_id in failed:
         return one
     how = {
         "str": 'strings such as "3"',

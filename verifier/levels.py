@@ -63,7 +63,7 @@ class Comparison:
         unexplained: Given by no recording for their draw.
         other_build: Not what the one build gives whose bytes were asked for; 0 if none was asked for.
         outside_accept: Outside their accept interval.
-        outside_cell: Outside the cell of their own draw.
+        outside_cell: Inside their accept interval, but outside the cell of their own draw.
         max_ulp: Largest distance from ``expected`` in float32 steps.
         explained_by: The recordings (bit mask) that alone give the whole array.
 
@@ -96,13 +96,14 @@ def compare(got: Float32, known: Known, *, build: int | None = None) -> Comparis
         return _identical(n, explained_by=_mask(known.same_until >= n))
     difference = differences(got, known)
     given = known.recordings == difference
+    beyond = outside(difference, known.accept_below, known.accept_above)
     return Comparison(
         elements=n,
         differing=int(np.count_nonzero(difference)),
         unexplained=int(np.count_nonzero(~given.any(axis=0))),
         other_build=0 if build is None else int(np.count_nonzero(~given[build])),
-        outside_accept=int(np.count_nonzero(outside(difference, known.accept_below, known.accept_above))),
-        outside_cell=int(np.count_nonzero(outside(difference, known.cell_below, known.cell_above))),
+        outside_accept=int(np.count_nonzero(beyond)),
+        outside_cell=int(np.count_nonzero(outside(difference, known.cell_below, known.cell_above) & ~beyond)),
         max_ulp=int(np.abs(difference).max()),
         explained_by=_mask(given.all(axis=1)),
     )

@@ -92,7 +92,7 @@ class Plan:
 
     def vectors(self, case: Case) -> Vectors:
         """Return where ``case`` comes from."""
-        return self._vectors[case.id.partition("/as=")[0]][0]
+        return self._vectors[case.base_id][0]
 
     def known(self, case: Case) -> Known:
         """Return what is known about the output of ``case``."""

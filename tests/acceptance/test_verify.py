@@ -183,7 +183,7 @@ def test_empty_arrays_alone_prove_only_the_layout(posvec, target):
     path = target(forward("np.zeros(0, np.float32)"))
     ran = posvec("verify", path, "--select", "*/T=0")
     assert (ran.status, ran.report["verdict"]["code"]) == (3, "could-not-judge")
-    assert "T = 0 proves only the layout" in ran.out
+    assert "T = 0 proves only the layout" in ran.report["verdict"]["sentence"]
     wrong = posvec("verify", target(forward("np.zeros((0, int(d_model)), np.float32)")), "--select", "*/T=0")
     assert (wrong.status, wrong.report["counts"]["layout"]) == (1, 63)
 
