@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from posvec.schemas.answer import Answer
+from posvec.verifier.endings import describe_garbled, describe_status
 from posvec.verifier.frames import Frame, Garbled, answer_from
+from posvec.verifier.process import Event
 
 PHASES = {"first": "the first call", "again": "the second call", "reverse": "the call in reverse order",
           "kept": "the second look at the first result"}
@@ -79,6 +82,29 @@ class BehaviourLog:
                 self._first[index] = answer
         elif index in self._first and _content(answer) != _content(self._first[index]):
             self._differ[phase].add(index)
+
+    def follow(self, next_event: Callable[[float], Event | None], timeout: float) -> str:
+        """Take in what a process answers, each within ``timeout`` seconds of the one before.
+
+        ``next_event`` returns what the process does next, or None if it does nothing until a moment. Return
+        what ended the check early, or an empty string.
+        """
+        since = time.monotonic()
+        while not self.complete:
+            event = next_event(since + timeout)
+            if event is None:
+                return f"no answer within {timeout:g} s to {self.expected}"
+            if event.kind == "ended":
+                return f"the process {describe_status(event.status)} at {self.expected}"
+            if event.kind == "garbled":
+                return f"the process {describe_garbled(event.reason)} at {self.expected}"
+            since = event.when
+            try:
+                for frame in event.frames:
+                    self.take(frame)
+            except Garbled as error:
+                return f"the process {describe_garbled(error)}"
+        return ""
 
     def observations(self, incomplete: str) -> BehaviourObservations:
         """Return what was seen so far."""

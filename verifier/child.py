@@ -216,7 +216,7 @@ def _array(name: str, dtype: Any, shape: tuple[int, ...], order: str,
     size = dtype.itemsize
     for length in shape:
         size *= length
-    if dtype.kind == "V" and dtype.names is None and dtype.subdtype is None and dtype.name[:4] != "void":
+    if dtype.isbuiltin == 2:
         header["d"] = str(dtype.name)  # bfloat16 and other types that NumPy itself has no letter for
     if dtype.hasobject or dtype.names is not None or dtype.kind not in "biufcSUmMV":
         header["x"] = "dtype " + str(dtype)[:MAX_NAMES] + " has no plain bytes"
@@ -664,7 +664,17 @@ def supervise(pid: int, ready: int) -> NoReturn:
     kill_group(pid)
     if adopts:
         sweep()
+    if os.getppid() != parent:
+        remove_scratch()
     end_like(status)
+
+
+def remove_scratch() -> None:
+    """Delete the folder for temporary files in place of the parent, which was killed and cannot."""
+    scratch = os.environ.get("TMPDIR", "")
+    if os.path.basename(scratch)[:7] == "posvec-":
+        import shutil
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def adopt_orphans() -> bool:

@@ -1,4 +1,4 @@
-"""How a process came to its end, in words for people."""
+"""How processes come to their end: in words for people, and how often."""
 
 from __future__ import annotations
 
@@ -11,6 +11,34 @@ from posvec.verifier.frames import clean
 
 _STACK = "(most recent call first):\n"
 _CHILD = f'"{Path(__file__).with_name("child.py")}"'
+
+
+FAILURES_IN_A_ROW = 3
+FAILURES_IN_ALL = 10
+
+
+class Failures:
+    """Counts crashes and timeouts, and says when there were enough.
+
+    Attributes:
+        in_a_row: How many there were since the last other answer.
+        in_all: How many there were.
+
+    """
+
+    def __init__(self) -> None:
+        self.in_a_row = 0
+        self.in_all = 0
+
+    def another(self) -> str:
+        """Count one more; return why nothing more is to be run, or an empty string."""
+        self.in_a_row += 1
+        self.in_all += 1
+        if self.in_a_row >= FAILURES_IN_A_ROW:
+            return f"not run after {FAILURES_IN_A_ROW} crashes or timeouts in a row"
+        if self.in_all >= FAILURES_IN_ALL:
+            return f"not run after {FAILURES_IN_ALL} crashes or timeouts"
+        return ""
 
 
 def describe_status(status: int) -> str:

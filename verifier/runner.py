@@ -15,7 +15,7 @@ from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.behaviour import BehaviourLog, BehaviourObservations
 from posvec.verifier.capture import Capture, Output
-from posvec.verifier.endings import describe_garbled, describe_status, last_words, where_it_was
+from posvec.verifier.endings import Failures, describe_garbled, describe_status, last_words, where_it_was
 from posvec.verifier.frames import Frame, Garbled, clean, environment_from
 from posvec.verifier.launch import Launch, make_scratch, prepare, remove_scratch
 from posvec.verifier.options import RunOptions
@@ -26,8 +26,6 @@ from posvec.verifier.worker import MEASURE_EVERY, Worker, request
 
 __all__ = ["BehaviourObservations", "RunOptions", "Session"]
 
-FAILURES_IN_A_ROW = 3
-FAILURES_IN_ALL = 10
 _TICK = 0.5  # longest wait without a look at the clock; on Windows, Ctrl-C is seen only between waits
 _ENVIRONMENT_SECONDS = 20.0
 _MAX_NOTES = 20
@@ -66,8 +64,8 @@ class Session:
         self._environment: dict[str, str | bool | None] = {}
         self._todo: Sequence[Case] = ()
         self._pending: deque[int] = deque()
-        self._in_a_row = 0
-        self._in_all = 0
+        self._answers: list[Answer] = []
+        self._failures = Failures()
         self._scratch = ""
         self._launch: Launch | None = None
 
@@ -132,6 +130,7 @@ class Session:
         """
         if any(worker.asked for worker in self._workers):
             self._kill_all()  # an earlier run that was left but is not closed yet
+        self._answers = []
         self._todo = list(cases)
         self._pending = deque(range(len(self._todo)))
         try:
@@ -150,23 +149,23 @@ class Session:
 
     def _advance(self) -> list[Answer]:
         """Send what can be sent, wait for something to happen, and return the answers that came of it."""
-        answers: list[Answer] = []
         try:
             for worker in self._workers:
                 if self._pending and worker.child is None:
                     worker.spawn(self._prepared(), self._events, self._capture)
                 worker.deal(self._todo, self._pending)
-            answers = self._step()
+            self._step()
         except TargetUnavailable as error:
             self.stopped = f"not run: the target could not be started again: it {error.problem}"
         except InvalidArgument as error:
             self.stopped = f"not run: the target could not be started again: {error}"
         if self.stopped:
             self._kill_all()
+        answers, self._answers = self._answers, []
         return answers
 
-    def _step(self) -> list[Answer]:
-        """Wait for one event or one deadline, and return the answers that came of it."""
+    def _step(self) -> None:
+        """Wait for one event or one deadline, and do what follows from it."""
         now = time.monotonic()
         wait = _TICK if self.options.memory is None else MEASURE_EVERY
         for worker in self._workers:
@@ -175,34 +174,40 @@ class Session:
         try:
             event = self._events.get(timeout=wait) if wait > 0 else self._events.get_nowait()
         except Empty:
-            return self._check_memory() + self._check_deadlines()
-        return self._dispatch(event) + self._check_memory()
+            self._check_deadlines()
+        else:
+            self._dispatch(event)
+        self._check_memory()
 
-    def _dispatch(self, event: Event) -> list[Answer]:
+    def _dispatch(self, event: Event) -> None:
         for worker in self._workers:
             if worker.child is event.child:
                 break
         else:
-            return []  # from a process that was killed meanwhile
-        if event.kind == "garbled":
-            return self._crashed(worker, describe_garbled(event.reason))
-        if event.kind == "ended":
-            return self._crashed(worker, describe_status(event.status))
-        answers: list[Answer] = []
+            return  # from a process that was killed meanwhile
+        if event.kind == "frames":
+            self._take(worker, event)
+        else:
+            ended = event.kind == "ended"
+            self._crashed(worker, describe_status(event.status) if ended else describe_garbled(event.reason))
+
+    def _take(self, worker: Worker, event: Event) -> None:
+        count = 0
         try:
             for frame in event.frames:
                 if "op" in frame.header:
                     self._greet(worker, frame, event.when)
                 else:
-                    answers.append(worker.take(frame, self._todo))
-                    self._in_a_row = 0
+                    self._answers.append(worker.take(frame, self._todo))
+                    count += 1
+                    self._failures.in_a_row = 0
                     if "n" in frame.header:
                         self._note(frame.header["n"])
         except Garbled as error:
-            return answers + self._crashed(worker, describe_garbled(error))
-        worker.took(len(answers), event.when)
-        self._retire(worker)
-        return answers
+            self._crashed(worker, describe_garbled(error))
+        else:
+            worker.took(count, event.when)
+            self._retire(worker)
 
     def _note(self, notes: object) -> None:
         for note in notes if type(notes) is list else ():
@@ -230,8 +235,7 @@ class Session:
 
     # --- What goes wrong ---------------------------------------------------------------------------------
 
-    def _check_deadlines(self) -> list[Answer]:
-        answers = []
+    def _check_deadlines(self) -> None:
         for worker in self._workers:
             if worker.deadline is None or time.monotonic() < worker.deadline:
                 continue
@@ -246,23 +250,20 @@ class Session:
             if index is not None:
                 where = where_it_was(output)
                 detail = f"no answer within {self.options.timeout:g} s"
-                answers.append(self._failed(Answer(
+                self._failed(Answer(
                     case_id=self._todo[index].id, kind="timeout", seconds=self.options.timeout,
-                    detail=f"{detail}; it was at:\n{where}" if where else detail)))
-        return answers
+                    detail=f"{detail}; it was at:\n{where}" if where else detail))
 
-    def _check_memory(self) -> list[Answer]:
+    def _check_memory(self) -> None:
         limit = self.options.memory
-        answers: list[Answer] = []
         if limit is not None:
             for worker in self._workers:
                 size = worker.size()
                 if size is not None and size > limit:
-                    answers += self._crashed(worker, f"was killed: it held {size / 2**20:.0f} MiB of memory, "
-                                                     f"more than the {limit / 2**20:.0f} allowed")
-        return answers
+                    self._crashed(worker, f"was killed: it held {size / 2**20:.0f} MiB of memory, "
+                                          f"more than the {limit / 2**20:.0f} allowed")
 
-    def _crashed(self, worker: Worker, how: str) -> list[Answer]:
+    def _crashed(self, worker: Worker, how: str) -> None:
         """Charge the end of a process to the case that it was working on; if it was on none, to nothing."""
         starting = worker.state == "starting"
         index = worker.asked.popleft() if worker.asked else None
@@ -274,20 +275,14 @@ class Session:
             raise TargetUnavailable(
                 self.target.text, f"its process {how} {when}", details=words,
                 remedy="" if loading else "check that --python is Python 3.8 or later")
-        if index is None:
-            return []
-        detail = f"the process {how}" + (f"; the last that it wrote:\n{words}" if words else "")
-        return [self._failed(Answer(case_id=self._todo[index].id, kind="crash", detail=detail))]
+        if index is not None:
+            detail = f"the process {how}" + (f"; the last that it wrote:\n{words}" if words else "")
+            self._failed(Answer(case_id=self._todo[index].id, kind="crash", detail=detail))
 
-    def _failed(self, answer: Answer) -> Answer:
-        self._in_a_row += 1
-        self._in_all += 1
+    def _failed(self, answer: Answer) -> None:
+        self._answers.append(answer)
         self.restarts += 1
-        if self._in_a_row >= FAILURES_IN_A_ROW:
-            self.stopped = f"not run after {FAILURES_IN_A_ROW} crashes or timeouts in a row"
-        elif self._in_all >= FAILURES_IN_ALL:
-            self.stopped = f"not run after {FAILURES_IN_ALL} crashes or timeouts"
-        return answer
+        self.stopped = self.stopped or self._failures.another()
 
     # --- Processes ---------------------------------------------------------------------------------------
 
@@ -355,7 +350,10 @@ class Session:
                 worker.spawn(self._prepared(), self._events, self._capture)
             while worker.state == "starting":
                 self._step()
-            problem = self._observe(worker, cases, log)
+            asked = [request(index, case) for index, case in enumerate(cases)]
+            if worker.child is not None:
+                worker.child.send({"op": "behave", "cases": asked})
+            problem = log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)
         except TargetUnavailable as error:
             return log.observations(f"the target could not be started again: it {error.problem}")
         except BaseException:
@@ -364,26 +362,3 @@ class Session:
         if problem:
             worker.lose()
         return log.observations(problem)
-
-    def _observe(self, worker: Worker, cases: Sequence[Case], log: BehaviourLog) -> str:
-        """Take in the answers of one behaviour check; return what ended it early, or nothing."""
-        if worker.child is None:
-            return "the process is gone"
-        asked = [request(index, case) for index, case in enumerate(cases)]
-        worker.child.send({"op": "behave", "cases": asked})
-        since = time.monotonic()
-        while not log.complete:
-            event = self._next_event(worker, since + self.options.timeout)
-            if event is None:
-                return f"no answer within {self.options.timeout:g} s to {log.expected}"
-            if event.kind != "frames":
-                ended = event.kind == "ended"
-                how = describe_status(event.status) if ended else describe_garbled(event.reason)
-                return f"the process {how} at {log.expected}"
-            since = event.when
-            try:
-                for frame in event.frames:
-                    log.take(frame)
-            except Garbled as error:
-                return f"the process {describe_garbled(error)}"
-        return ""

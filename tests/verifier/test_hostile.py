@@ -643,7 +643,12 @@ def test_a_target_that_reads_golden_files_is_noted(write, tmp_path):
 
 @linux_only
 def test_nothing_outlives_posvec_killed_outright(write):
-    path = write("import os\ndef fn(seed, T, d_model):\n    print(os.getpid())\n    while True: pass")
+    path = write("""
+        import os, tempfile
+        def fn(seed, T, d_model):
+            print(os.getpid(), os.getppid(), tempfile.mkdtemp())
+            while True: pass
+    """)
     code = f"""
 import sys
 from posvec.verifier.runner import Session
@@ -656,12 +661,16 @@ next(session.run([Case(id="c", args={{"seed": 1, "T": 2, "d_model": 3}})]))
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as posvec:
         assert posvec.stdout is not None
-        ended = os.pidfd_open(int(posvec.stdout.readline()))
+        *pids, scratch = posvec.stdout.readline().split()
+        assert Path(scratch).is_dir()
+        ended = [os.pidfd_open(int(pid)) for pid in pids]
         posvec.kill()
     try:
-        assert select.select([ended], [], [], 20)[0]
+        assert all(select.select([descriptor], [], [], 20)[0] for descriptor in ended)
     finally:
-        os.close(ended)
+        for descriptor in ended:
+            os.close(descriptor)
+    assert not Path(scratch).parent.exists()
 
 
 def test_library_arrays_by_imitation_are_not_believed(write, answers):

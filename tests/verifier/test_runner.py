@@ -45,6 +45,53 @@ def test_each_case_has_one_answer_with_several_processes(answers):
     assert all(a.data == bytes(16 * int(a.case_id.rsplit("=")[1])) for a in got)
 
 
+@pytest.mark.parametrize("strike", ["os._exit(1)", "time.sleep(1000)"])
+def test_several_processes_lose_only_the_case_that_failed(answers, strike):
+    got = answers(
+        f"""
+        import os, time
+        def fn(seed, T, d_model):
+            if T in (20, 70): {strike}
+            return T
+    """,
+        90,
+        jobs=2,
+        timeout=1,
+    )
+    assert sorted(a.case_id for a in got) == sorted(c.id for c in cases(90))
+    failed = {a.case_id for a in got if a.kind != "other"}
+    assert failed == {"suite/T=20", "suite/T=70"}
+
+
+def test_every_case_has_an_answer_when_one_of_several_processes_cannot_start_again(answers, tmp_path):
+    got = answers(
+        f"""
+        import os, time
+        here = {str(tmp_path)!r}
+        open(os.path.join(here, "start" + str(os.getpid())), "w").close()
+        if sum(name.startswith("start") for name in os.listdir(here)) > 2: raise OSError("only twice")
+        def fn(seed, T, d_model):
+            if T == 10: os._exit(1)
+            time.sleep(0.01)
+            return T
+    """,
+        100,
+        jobs=2,
+    )
+    assert sorted(a.case_id for a in got) == sorted(c.id for c in cases(100))
+    assert {a.kind for a in got} >= {"other", "crash"}
+    assert all("could not be started again" in a.detail for a in got if a.kind == "not-run")
+
+
+def test_a_run_that_was_left_does_not_disturb_the_next(open_session):
+    with open_session("def fn(seed, T, d_model): return T") as session:
+        left = session.run(cases(500))
+        next(left)
+        assert [a.detail for a in session.run(cases(3))] == ["0", "1", "2"]
+        left.close()
+        assert [a.detail for a in session.run(cases(3))] == ["0", "1", "2"]
+
+
 def test_arguments_are_passed_by_position_as_plain_ints(answers):
     got = answers(
         """

@@ -1,0 +1,373 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from posvec.schemas.validate import violation
+from tests.acceptance.conftest import EXAMPLES, ROOT
+
+REFERENCE = f"{ROOT}/generator/references/learned_pos_embed.py:learned_pos_embed_forward"
+
+
+def forward(expression):
+    return f"def learned_pos_embed_forward(seed, T, d_model):\n    return {expression}\n"
+
+
+# Verdicts
+
+
+def test_the_reference_is_exact_and_the_canonical_build_is_named(posvec):
+    ran = posvec("verify", REFERENCE, "--quick")
+    assert ran.status == 0
+    assert ran.out.startswith("EXACT (bit-identical to JAX 0.10.2 eager, FMA) in 92 of 2,079 cases")
+    assert ran.report["levels_held"] == ["exact", "equivalent", "ulp:0"]
+    assert ran.report["counts"]["pass"] == 92
+    assert ran.report["coercion"] == {"checked": 8, "failed": 0}
+
+
+def test_the_reference_under_jit_is_exact_too(posvec, tmp_path):
+    path = tmp_path / "jitted.py"
+    path.write_text(
+        "import jax, sys\n"
+        f"sys.path.insert(0, {str(EXAMPLES)!r})\n"
+        "from flax_reference import learned_pos_embed_forward as forward\n"
+        "learned_pos_embed_forward = jax.jit(forward, static_argnums=(0, 1, 2))\n"
+    )
+    ran = posvec("verify", path, "--select", "*/seed=42/d_model=[148]/T=[0379]")
+    assert ran.status == 0
+    assert ran.out.startswith("EXACT (bit-identical to JAX 0.10.2 jit, FMA")
+
+
+def test_an_independent_port_has_the_same_draws_and_is_equivalent(posvec):
+    ran = posvec("verify", EXAMPLES / "numpy_port.py")
+    assert ran.status == 1
+    assert ran.out.startswith("SAME DRAWS, OTHER ROUNDING in ")
+    assert "of 465,696 elements, at most 3 ULP: not\nexact; --match equivalent accepts it" in ran.out
+    assert ran.report["counts"]["value"] == 0
+    assert ran.report["counts"]["rounding"] > 1000
+    assert ran.report["levels_held"] == ["equivalent", "ulp:3"]
+    accepted = posvec("verify", EXAMPLES / "numpy_port.py", "--match", "equivalent")
+    assert (accepted.status, accepted.report["verdict"]["code"]) == (0, "equivalent")
+    assert accepted.report["counts"]["pass"] == 2079
+    within = posvec("verify", EXAMPLES / "numpy_port.py", "--match", "ulp:3")
+    assert within.status == 0
+    assert posvec("verify", EXAMPLES / "numpy_port.py", "--match", "ulp:2").status == 1
+
+
+def test_a_wrong_key_does_not_conform_and_is_another_stream(posvec):
+    ran = posvec("verify", EXAMPLES / "unfolded_key.py", "--select", "*/d_model=4/T=3")
+    assert ran.status == 1
+    assert ran.out.startswith("NOT CONFORMING: 9 of 9 cases fail (9 value)\n")
+    assert "those of another random stream" in ran.out
+    failure = ran.report["failure"]
+    assert failure["detail"] == "draw 7,949,607 instead of 4,448,874"
+    assert (failure["expected_bits"], failure["got_bits"]) == ("0x3ac79a5d", "0x3d04ed46")
+    assert (failure["position"], failure["feature"], failure["more_elements"], failure["more_cases"]) == (0, 0, 11, 8)
+
+
+def test_the_command_that_a_failure_gives_shows_that_failure_alone(posvec, target):
+    path = target(forward("right(seed, T, d_model) * np.float32(2 if T == 7 else 1)"))
+    ran = posvec("verify", path, "--match", "equivalent")
+    words = ran.report["failure"]["reproduce"].split()
+    assert words[:2] == ["posvec", "verify"]
+    again = posvec(*words[1:])
+    assert (again.status, again.report["counts"]["value"], again.report["counts"]["selected"]) == (1, 1, 1)
+    assert again.report["failure"]["case"] == ran.report["failure"]["case"]
+    assert "the right draw times 2: the scale differs" in again.out
+
+
+def test_one_wrong_case_among_all_is_found(posvec, target):
+    path = target(forward("right(seed, T, d_model) + np.float32((seed, T, d_model) == (2**31, 31, 16))"))
+    ran = posvec("verify", path, "--match", "equivalent")
+    assert (ran.status, ran.report["counts"]["value"]) == (1, 1)
+    assert ran.report["failure"]["case"] == "learned_pos_embed/seed=2147483648/d_model=16/T=31"
+
+
+@pytest.mark.parametrize(
+    ("bits", "expression"),
+    [(32, "(words.astype(np.float64) * 2.0**-32)"), (24, "((words >> 8).astype(np.float64) * 2.0**-24)")],
+)
+def test_a_finer_uniform_is_told_by_its_cells(posvec, target, bits, expression):
+    path = target(
+        "from scipy.special import erfinv\n"
+        "from posvec.vectors.derive import table_bits\n"
+        "def learned_pos_embed_forward(seed, T, d_model):\n"
+        "    words = table_bits([int(seed)], int(d_model), stream='partitionable').reshape(-1)[: int(T) * int(d_model)]\n"
+        f"    u = {expression} * 2 - (1 - 2.0**-24)\n"
+        "    return (erfinv(u) * 2**0.5 * 0.02).astype(np.float32)\n"
+    )
+    ran = posvec("verify", path, "--quick", "--match", "equivalent")
+    assert ran.status == 1
+    assert f"The uniform has {bits} bits instead of 23" in ran.out
+
+
+def test_the_original_stream_has_its_own_golden_file(posvec):
+    wrong = posvec("verify", EXAMPLES / "flax_reference.py", "--select", "*d_model=4/T=3", "--stream", "original")
+    assert wrong.status == 1
+    assert "its JAX draws the other stream, partitionable" in wrong.out.replace("\n", " ")
+    assert "add --stream partitionable, or set JAX_THREEFRY_PARTITIONABLE=0" in " ".join(wrong.out.split())
+    right = posvec(
+        "verify", EXAMPLES / "flax_reference.py", "--select", "*d_model=4/T=3", "--stream", "original",
+        env={"JAX_THREEFRY_PARTITIONABLE": "0"},
+    )  # fmt: skip
+    assert right.status == 0
+    assert right.report["cases"][0]["id"].startswith("learned_pos_embed.original/")
+
+
+def test_x64_is_said_with_the_line_that_mends_it(posvec):
+    ran = posvec("verify", EXAMPLES / "flax_reference.py", "--select", "*d_model=4/T=3", env={"JAX_ENABLE_X64": "1"})
+    assert ran.status == 1
+    assert ran.out.splitlines()[0].startswith("NOT CONFORMING: 9 of 9 cases fail (9 layout); the target ran with x64")
+    assert "unset JAX_ENABLE_X64" in ran.out
+    assert "dtype float64 came, not float32" in ran.report["failure"]["detail"]
+
+
+def test_one_build_can_be_asked_for(posvec):
+    select = ("--select", "*d_model=8/T=9")
+    own = posvec("verify", EXAMPLES / "flax_reference.py", *select, "--build", "JAX 0.10.2 eager, FMA")
+    assert own.status == 0
+    other = posvec("verify", EXAMPLES / "flax_reference.py", *select, "--build", "JAX 0.7.2 jit, FMA")
+    assert other.status == 1
+    assert "but not of the one asked for" in " ".join(other.out.split())
+    unknown = posvec("verify", EXAMPLES / "flax_reference.py", *select, "--build", "JAX 9")
+    assert (unknown.status, "--build must be a recorded build such as" in unknown.err) == (2, True)
+
+
+# Fresh cases
+
+
+def test_fresh_cases_are_in_no_golden_file_and_can_be_repeated(posvec):
+    first = posvec("verify", EXAMPLES / "numpy_port.py", "--fresh", "20", "--match", "equivalent")
+    assert (first.status, first.report["counts"]["pass"]) == (0, 20)
+    seed = first.report["vectors"]["fresh_seed"]
+    assert f"--fresh-seed {seed}" in first.out
+    again = posvec("verify", EXAMPLES / "numpy_port.py", "--fresh", "20", "--fresh-seed", seed, "--match", "ulp:9")
+    ids = [[case["id"] for case in ran.report["cases"]] for ran in (first, again)]
+    assert ids[0] == ids[1]
+    other = posvec("verify", EXAMPLES / "numpy_port.py", "--fresh", "20", "--match", "equivalent")
+    assert [case["id"] for case in other.report["cases"]] != ids[0]
+
+
+def test_the_reference_is_exact_on_fresh_cases_at_any_width(posvec):
+    ran = posvec("verify", REFERENCE, "--fresh", "8", "--fresh-seed", "5")
+    assert ran.status == 0
+    assert ran.out.startswith("EXACT (bit-identical to JAX 0.10.2 eager, FMA)")
+
+
+def test_golden_cases_can_run_beside_fresh_ones(posvec):
+    ran = posvec("verify", EXAMPLES / "numpy_port.py", "--fresh", "3", "--golden", "--match", "equivalent")
+    assert ran.report["counts"]["pass"] == 2079 + 3
+
+
+def test_memorised_answers_fail_on_fresh_cases(posvec, target):
+    path = target(
+        "seeds = {0, 1, 2, 42, 2**31 - 1, 2**31, 2**32 - 1, -1, 2**32 + 5}\n"
+        + forward("right(seed, T, d_model) if int(seed) in seeds else np.zeros(int(T) * int(d_model), np.float32)")
+    )
+    assert posvec("verify", path, "--match", "equivalent").status == 0
+    fresh = posvec("verify", path, "--match", "equivalent", "--fresh", "5")
+    assert (fresh.status, fresh.report["counts"]["value"]) == (1, 5)
+
+
+# What decides and what does not
+
+
+def test_empty_arrays_alone_prove_only_the_layout(posvec, target):
+    path = target(forward("np.zeros(0, np.float32)"))
+    ran = posvec("verify", path, "--select", "*/T=0")
+    assert (ran.status, ran.report["verdict"]["code"]) == (3, "could-not-judge")
+    assert "T = 0 proves only the layout" in ran.out
+    wrong = posvec("verify", target(forward("np.zeros((0, int(d_model)), np.float32)")), "--select", "*/T=0")
+    assert (wrong.status, wrong.report["counts"]["layout"]) == (1, 63)
+
+
+def test_arguments_that_are_not_converted_fail_as_coercion_only(posvec, target):
+    path = target(forward("right(seed + 0, T + 0, d_model + 0)"))
+    ran = posvec("verify", path, "--quick", "--match", "equivalent")
+    assert (ran.status, ran.report["counts"]["coercion"]) == (0, 2)
+    assert "of 8 cases with arguments such as" in ran.out
+    assert posvec("verify", path, "--quick", "--match", "equivalent", "--strict").status == 1
+
+
+def test_behaviour_is_reported_and_decides_only_if_strict(posvec, target):
+    shared = target(
+        "buffer = np.empty(32 * 64, np.float32)\n"
+        "def learned_pos_embed_forward(seed, T, d_model):\n"
+        "    out = buffer[: int(T) * int(d_model)]\n"
+        "    out[:] = right(seed, T, d_model)\n"
+        "    return out\n"
+    )
+    ran = posvec("verify", shared, "--quick", "--match", "equivalent")
+    assert ran.status == 0
+    assert ran.report["behaviour"]["aliasing"]
+    assert "A later call changed an array that an earlier call had returned" in ran.out
+    assert posvec("verify", shared, "--quick", "--match", "equivalent", "--strict").status == 1
+
+
+def test_fail_fast_stops_at_the_first_failure(posvec, target):
+    path = target(forward("right(seed, T, d_model) * np.float32(3)"))
+    ran = posvec("verify", path, "--fail-fast")
+    assert ran.status == 1
+    assert ran.report["counts"]["not-run"] > 1900
+
+
+def test_crashes_cost_only_their_case_until_there_are_too_many(posvec, target):
+    one = target(forward("__import__('os')._exit(0) if (seed, T) == (1, 2) else right(seed, T, d_model)"))
+    ran = posvec("verify", one, "--match", "equivalent", "--select", "*/d_model=2/*")
+    assert (ran.status, ran.report["counts"]["crash"], ran.report["counts"]["pass"]) == (1, 1, 296)
+    always = target(forward("__import__('os')._exit(0)"))
+    ran = posvec("verify", always, "--select", "*/d_model=2/*")
+    assert (ran.report["counts"]["crash"], ran.report["counts"]["not-run"]) == (3, 294)
+
+
+def test_a_case_that_hangs_is_a_timeout(posvec, target):
+    path = target(forward("exec('while T == 2: pass') or right(seed, T, d_model)"))
+    ran = posvec("verify", path, "--match", "equivalent", "--select", "*/seed=0/d_model=2/*", "--timeout", "0.5")
+    assert (ran.status, ran.report["counts"]["timeout"], ran.report["counts"]["pass"]) == (1, 1, 32)
+
+
+# Reports
+
+
+def test_reports_follow_their_schema_and_text_from_the_target_is_made_safe(posvec, target, tmp_path):
+    path = target(
+        "print('\\x1b[31mred\\x00 <b>&\\ud800'.encode('utf8', 'surrogatepass').decode('latin1'), flush=True)\n"
+        "def learned_pos_embed_forward(seed, T, d_model):\n"
+        "    raise ValueError('\\x1b]0;owned\\x07 <script> \\x00 ]]> \\ufffe')\n"
+    )
+    junit = tmp_path / "out" / "junit.xml"
+    junit.parent.mkdir()
+    ran = posvec("verify", path, "--select", "*/d_model=2/T=2", "--report", f"junit={junit}")
+    assert (ran.status, ran.report["counts"]["error"]) == (1, 9)
+    assert violation(ran.report, "report.schema.json") is None
+    assert "\x1b" not in ran.out
+    assert "\\x1b]0;owned" in ran.out
+    tree = ET.parse(junit).getroot()
+    assert len(tree.findall(".//testcase")) == 9
+    assert len(tree.findall(".//testcase/error")) == 9
+    assert "\\x1b" in tree.find(".//testcase/error").text
+
+
+def test_a_long_message_is_capped(posvec, target):
+    path = target("def learned_pos_embed_forward(seed, T, d_model):\n    raise ValueError('x' * 10**7)\n")
+    ran = posvec("verify", path, "--select", "*/d_model=2/T=2")
+    assert len(json.dumps(ran.report)) < 200_000
+    assert len(ran.out) < 20_000
+
+
+def test_a_report_that_cannot_be_written_is_found_before_the_run(posvec, target, tmp_path):
+    path = target(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n" + forward("right(seed, T, d_model)"))
+    for bad in (tmp_path / "none" / "r.json", tmp_path):
+        ran = posvec("verify", path, "--report", f"junit={bad}")
+        assert ran.status == 3
+        assert "could not be written" in ran.err
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_interrupted_run_writes_the_report_of_what_ran(target, tmp_path):
+    marker = tmp_path / "reached"
+    path = target(
+        "import time\n"
+        "def learned_pos_embed_forward(seed, T, d_model):\n"
+        "    if T == 9:\n"
+        f"        open({str(marker)!r}, 'w').close()\n"
+        "        time.sleep(60)\n"
+        "    return right(seed, T, d_model)\n"
+    )
+    command = [str(Path(sys.executable).with_name("posvec")), "verify", str(path), "--match", "equivalent"]
+    process = subprocess.Popen(
+        [*command, "--timeout", "50", "--report", f"json={tmp_path / 'r.json'}"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not marker.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert out.startswith("INTERRUPTED after ")
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["verdict"]["code"] == "interrupted"
+    assert report["counts"]["pass"] > 0
+    assert violation(report, "report.schema.json") is None
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--match", "close"), "--match must be exact, equivalent or ulp:N"),
+        (("--select", "nothing"), "--select must be a pattern that matches a case id, got 'nothing'"),
+        (("--timeout", "0"), "--timeout must be"),
+        (("--timeout", "soon"), "--timeout"),
+        (("--jobs", "0"), "--jobs must be"),
+        (("--stream", "new"), "--stream"),
+        (("--report", "pdf=x"), "--report must be json=FILE or junit=FILE, got 'pdf=x'"),
+        (("--fresh", "0"), "--fresh must be a number of cases from 1 to"),
+        (("--fresh-seed", "1"), "--fresh-seed must be beside --fresh N"),
+        (("--python", "/no/such/python"), "/no/such/python"),
+        (("--bogus",), "--bogus"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence_and_exit_2(posvec, arguments, says):
+    ran = posvec("verify", EXAMPLES / "numpy_port.py", *arguments)
+    assert ran.status == 2
+    assert says in ran.err
+    assert len(ran.err.strip().splitlines()) == 1
+    assert ran.out == ""
+
+
+@pytest.mark.parametrize("target", ["", ":", ":fn", "a b:fn", "examples:1x", "x.py:fn:"])
+def test_a_malformed_target_is_exit_2(posvec, target):
+    ran = posvec("verify", target)
+    assert ran.status in (2, 3)
+    assert ran.err.startswith("posvec: ")
+
+
+def test_what_cannot_be_loaded_is_exit_3_with_the_imports_own_traceback(posvec, target, tmp_path):
+    missing = posvec("verify", "no/such/file.py:fn")
+    assert (missing.status, "no/such/file.py" in missing.err) == (3, True)
+    module = posvec("verify", "no_such_module_anywhere:fn")
+    assert (module.status, module.report["verdict"]["code"]) == (3, "could-not-judge")
+    attribute = posvec("verify", f"{target(forward('None'))}:learned_pos_embed_forwrad")
+    assert attribute.status == 3
+    assert "learned_pos_embed_forward" in attribute.out
+    raising = tmp_path / "raising.py"
+    raising.write_text("def helper():\n    raise RuntimeError('while importing')\nhelper()\n")
+    ran = posvec("verify", raising)
+    assert ran.status == 3
+    assert "RuntimeError: while importing" in ran.out
+    assert "child.py" not in ran.out
+    assert ran.report["counts"]["not-run"] == 2079
+
+
+def test_an_import_that_hangs_is_exit_3(posvec, tmp_path):
+    path = tmp_path / "hangs.py"
+    path.write_text("while True:\n    pass\n")
+    ran = posvec("verify", path, "--start-timeout", "1")
+    assert ran.status == 3
+    assert "not ready after 1 s" in " ".join(ran.out.split())
+
+
+def test_a_golden_file_that_is_missing_or_damaged_is_exit_3(posvec, tmp_path):
+    ran = posvec("verify", EXAMPLES / "numpy_port.py", "--vectors", tmp_path / "none.h5")
+    assert (ran.status, "there is no such golden file" in ran.err) == (3, True)
+    broken = tmp_path / "broken.h5"
+    broken.write_bytes((ROOT / "vectors" / "learned_pos_embed.h5").read_bytes()[:5000])
+    ran = posvec("verify", EXAMPLES / "numpy_port.py", "--vectors", broken)
+    assert (ran.status, "is damaged" in ran.err) == (3, True)
+    folder = posvec("verify", EXAMPLES / "numpy_port.py", "--vectors", tmp_path)
+    assert (folder.status, "there is no such golden file" in folder.err) == (3, True)
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(posvec):
+    ran = posvec("verfy", "x")
+    assert (ran.status, "did you mean 'verify'?" in ran.err) == (2, True)
