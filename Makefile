@@ -1,6 +1,12 @@
 # Works with GNU make 3.81. Everything is installed into .venv, nothing outside this folder.
 
-PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3.14 python3 python 2>/dev/null))
+ifneq (,$(filter 3.7% 3.80,$(MAKE_VERSION)))
+$(error posvec: this is GNU make $(MAKE_VERSION): 3.81 or newer is needed)
+endif
+
+# The first Python that is new enough; a pyenv shim may be on the PATH and still not run, so each is tried.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
@@ -20,9 +26,9 @@ help:
 	@echo "make clean         remove .venv and everything that was built"
 
 $(BIN)/python:
-	@$(if $(PYTHON),,echo "posvec: no Python found: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python"; exit 1)
-	@"$(PYTHON)" .ci/check_python.py
-	@"$(PYTHON)" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+	@python="$(PYTHON)"; command -v "$${python:=python3}" >/dev/null 2>&1 || \
+		{ echo "posvec: no Python found: install Python 3.11 or newer, or name one: make PYTHON=/path/to/python" >&2; exit 1; }; \
+	"$$python" .ci/check_python.py && { "$$python" -m venv $(VENV) || { rm -rf $(VENV); exit 1; }; }
 
 # One stamp a set of extras: what is installed follows pyproject.toml and constraints.txt.
 $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(BIN)/python
@@ -63,7 +69,7 @@ test-matrix: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix verify
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python -m tests.bench
+	$(BIN)/python tests/bench.py
 
 dist: $(VENV)/test.stamp
 	rm -rf build dist

@@ -44,7 +44,7 @@ def learned_pos_embed_forward(seed, T, d_model):
     seed, T, d_model = int(seed), int(T), int(d_model)
     with np.errstate(over="ignore"):
         key = np.array([0, seed & 0xFFFFFFFF], np.uint32)
-        word = int.from_bytes(hashlib.sha1(b"\x01").digest()[:4], "big")
+        word = int.from_bytes(hashlib.sha1(b"\x01", usedforsecurity=False).digest()[:4], "big")
         zero = np.zeros(1, np.uint32)
         folded = threefry2x32(key, zero, zero + np.uint32(word))
         index = np.arange(T * d_model, dtype=np.uint32)

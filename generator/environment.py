@@ -9,7 +9,6 @@ import importlib
 import importlib.metadata
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from posvec.schemas.build import Build, Stream
+from posvec.schemas.cpu import cpu_flags
 from posvec.schemas.errors import EnvironmentRefused
 
 STREAM_VARIABLE = "JAX_THREEFRY_PARTITIONABLE"
@@ -177,19 +177,7 @@ def cpu_instruction_set() -> str:
     One of ``AVX512``, ``AVX2``, ``AVX``, ``SSE4_2`` and ``generic``, which is also the answer off x86-64
     and on Windows. Sources: ``/proc/cpuinfo`` on Linux, ``sysctl`` on macOS.
     """
-    text = ""
-    if sys.platform == "darwin":
-        names = ("machdep.cpu.features", "machdep.cpu.leaf7_features")
-        done = subprocess.run(  # the absolute path: nothing that is first on PATH may say what the CPU is
-            ["/usr/sbin/sysctl", "-n", *names], capture_output=True, text=True, check=False
-        )
-        text = done.stdout.replace("SSE4.2", "SSE4_2").replace("AVX1.0", "AVX")
-    else:
-        cpuinfo = Path("/proc/cpuinfo")
-        if cpuinfo.exists():
-            lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
-            text = next((line for line in lines if line.startswith("flags")), "")
-    has = set(text.lower().split())
+    has = cpu_flags()
     return next((isa for isa, flags in _CPU_FLAGS.items() if flags <= has), "generic")
 
 

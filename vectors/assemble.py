@@ -15,6 +15,8 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+
+from posvec import __version__
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
 from posvec.schemas.errors import OutputError, PosvecError, ReferenceDisagrees
@@ -26,8 +28,6 @@ from posvec.vectors.golden import INTERVALS, Golden, content_digest
 from posvec.vectors.hdf5 import create_dataset, new_file
 from posvec.vectors.replace import replacing
 from posvec.vectors.ulp import Float32, ordered
-
-from posvec import __version__
 
 ROWS = 32
 _CHUNK_ELEMENTS = 1_048_576

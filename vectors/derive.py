@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
 from posvec.vectors.random_bits import MAX_SIZE, Stream, check_stream, random_bits
 from posvec.vectors.threefry import UInt32, encrypt
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.schemas.manifest import Recording
 from posvec.vectors.golden import Golden
 from posvec.vectors.ulp import ulp_distance

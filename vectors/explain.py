@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+
 from posvec.schemas.build import Stream
 from posvec.vectors.derive import fold_word, param_key, seed_key, table_bits, uniform
 from posvec.vectors.draws import DrawTable

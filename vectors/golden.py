@@ -22,6 +22,7 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, VectorsError

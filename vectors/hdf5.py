@@ -15,6 +15,7 @@ from typing import Any
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.schemas.errors import VectorsError
 from posvec.vectors.output_file import OutputFile
 

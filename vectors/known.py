@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.manifest import Recording

@@ -8,7 +8,6 @@ learns of the failure: the rest goes nowhere, everything closes, and then the fi
 from __future__ import annotations
 
 import io
-
 from pathlib import Path
 from typing import Any
 

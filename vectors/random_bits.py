@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, get_args
 
 import numpy as np
+
 from posvec.vectors.threefry import UInt32, threefry2x32
 
 Stream = Literal["partitionable", "original"]

@@ -12,8 +12,12 @@ from posvec.verifier.endings import describe_garbled, describe_status
 from posvec.verifier.frames import Frame, Garbled, answer_from
 from posvec.verifier.process import Event
 
-PHASES = {"first": "the first call", "again": "the second call", "reverse": "the call in reverse order",
-          "kept": "the second look at the first result"}
+PHASES = {
+    "first": "the first call",
+    "again": "the second call",
+    "reverse": "the call in reverse order",
+    "kept": "the second look at the first result",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +48,11 @@ class BehaviourLog:
     def __init__(self, case_ids: Sequence[str]) -> None:
         self._ids = list(case_ids)
         indexes = range(len(self._ids))
-        self._order = [*itertools.chain.from_iterable(((i, "first"), (i, "again")) for i in indexes),
-                       *((i, "reverse") for i in reversed(indexes)), *((i, "kept") for i in indexes)]
+        self._order = [
+            *itertools.chain.from_iterable(((i, "first"), (i, "again")) for i in indexes),
+            *((i, "reverse") for i in reversed(indexes)),
+            *((i, "kept") for i in indexes),
+        ]
         self._next = 0
         self._first: dict[int, Answer] = {}
         self._differ: dict[str, set[int]] = {phase: set() for phase in PHASES}
@@ -108,13 +115,18 @@ class BehaviourLog:
 
     def observations(self, incomplete: str) -> BehaviourObservations:
         """Return what was seen so far."""
+
         def ids(indexes: set[int]) -> tuple[str, ...]:
             return tuple(self._ids[index] for index in sorted(indexes))
 
         return BehaviourObservations(
-            observed=ids(set(self._first)), not_repeatable=ids(self._differ["again"]),
-            order_dependent=ids(self._differ["reverse"]), overwritten=ids(self._differ["kept"]),
-            incomplete=incomplete, seconds=self._seconds)
+            observed=ids(set(self._first)),
+            not_repeatable=ids(self._differ["again"]),
+            order_dependent=ids(self._differ["reverse"]),
+            overwritten=ids(self._differ["kept"]),
+            incomplete=incomplete,
+            seconds=self._seconds,
+        )
 
 
 def _content(answer: Answer) -> tuple[object, ...]:

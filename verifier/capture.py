@@ -37,8 +37,8 @@ class Output:
 
     def last(self, characters: int) -> str:
         """Return at most that many characters of the end, as text."""
-        end = (self.head if not self.tail else self.head + self.tail if not self.omitted else self.tail)
-        return end[-4 * characters:].decode("utf-8", "backslashreplace")[-characters:]
+        end = self.head if not self.tail else self.head + self.tail if not self.omitted else self.tail
+        return end[-4 * characters :].decode("utf-8", "backslashreplace")[-characters:]
 
 
 class Capture:

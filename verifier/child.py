@@ -19,7 +19,7 @@ class is NumPy's, Torch's or JAX's own.
 
 # One file for Python 3.8 and later that imports as little as it can, and whose names stay private: hence no
 # pathlib, contextlib or zip(strict=True), and printf formats, which need no method that a target can replace.
-# ruff: noqa: PTH100, PTH109, PTH119, PTH120, PTH123, PTH208, SIM102, SIM105, UP031, B905, C419, N818, S110, S112
+# ruff: noqa: PTH100, PTH109, PTH119, PTH120, PTH123, PTH208, SIM102, SIM105, UP031, B905, C419, S110, S112
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Channel:
         try:
             done = _write(self.answers, frame)
             while done < len(frame):
-                done += _write(self.answers, frame[done:done + 2**20])
+                done += _write(self.answers, frame[done : done + 2**20])
         except OSError:
             _exit(70)
 
@@ -210,8 +210,9 @@ def describe_ndarray(value: Any, methods: Any, name: str) -> tuple[dict[str, Any
     return _array(name, methods["dtype"].__get__(value), shape, order, lambda: methods["tobytes"](value, "C"))
 
 
-def _array(name: str, dtype: Any, shape: tuple[int, ...], order: str,
-           to_bytes: Callable[[], bytes]) -> tuple[dict[str, Any], bytes]:
+def _array(
+    name: str, dtype: Any, shape: tuple[int, ...], order: str, to_bytes: Callable[[], bytes]
+) -> tuple[dict[str, Any], bytes]:
     header: dict[str, Any] = {"k": "array", "t": name, "d": dtype.str, "s": shape, "o": order, "b": False}
     size = dtype.itemsize
     for length in shape:
@@ -241,8 +242,15 @@ def describe_torch(value: Any, base: Any, name: str) -> tuple[dict[str, Any], by
     for length in shape:
         total *= length
     if total > MAX_DATA:
-        return {"k": "array", "t": name, "d": _TORCH_DTYPES.get(dtype, dtype), "s": shape, "o": "strided",
-                "b": False, "x": "%d bytes, more than the %d that are read" % (total, MAX_DATA)}, b""
+        return {
+            "k": "array",
+            "t": name,
+            "d": _TORCH_DTYPES.get(dtype, dtype),
+            "s": shape,
+            "o": "strided",
+            "b": False,
+            "x": "%d bytes, more than the %d that are read" % (total, MAX_DATA),
+        }, b""
     tensor = tensor.cpu().resolve_conj().resolve_neg()
     known = dtype in _TORCH_DTYPES
     same_size = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -273,8 +281,15 @@ def describe_jax(value: Any) -> tuple[dict[str, Any], bytes]:
     for length in shape:
         size *= length
     if size > MAX_DATA:
-        return {"k": "array", "t": "jax.Array", "d": dtype.str, "s": shape, "o": "C", "b": False,
-                "x": "%d bytes, more than the %d that are read" % (size, MAX_DATA)}, b""
+        return {
+            "k": "array",
+            "t": "jax.Array",
+            "d": dtype.str,
+            "s": shape,
+            "o": "C",
+            "b": False,
+            "x": "%d bytes, more than the %d that are read" % (size, MAX_DATA),
+        }, b""
     array = type(value).__array__(value)
     kind = kind_of(type(array))
     if kind[1] != "ndarray":
@@ -296,7 +311,7 @@ def describe_other(value: Any, cls: type) -> dict[str, Any]:
     elif cls is float or cls is complex or cls is bool:
         header["x"] = cls.__repr__(value)
     elif cls is int:
-        header["x"] = int.__repr__(value) if -2**64 < value < 2**64 else "a large int"
+        header["x"] = int.__repr__(value) if -(2**64) < value < 2**64 else "a large int"
     return header
 
 
@@ -488,11 +503,13 @@ def coerce(args: Sequence[Any], how: str | None) -> Sequence[Any]:
         return [float(value) for value in args]
     try:
         import numpy
+
         kind = getattr(numpy, how)
         return [kind(value) for value in args]
     except BaseException as error:
-        raise NotRun("the arguments cannot be NumPy integers here: %s: %s"
-                     % (type_name(type(error)), str(error)[:500])) from None
+        raise NotRun(
+            "the arguments cannot be NumPy integers here: %s: %s" % (type_name(type(error)), str(error)[:500])
+        ) from None
 
 
 class Watch:
@@ -529,7 +546,7 @@ class Watch:
         origin = getattr(module, "__file__", None)
         if type(origin) is str and origin.startswith(os.path.dirname(_HERE) + os.sep):
             self._note("imports posvec")
-        notes, self._said = self.notes[self._said:], len(self.notes)
+        notes, self._said = self.notes[self._said :], len(self.notes)
         return notes
 
     _said = 0
@@ -593,8 +610,12 @@ def environment(with_device: bool) -> dict[str, Any]:
     The device is asked for only where calls were made already: asking starts JAX's backend, after which a
     target can no longer choose one.
     """
-    found: dict[str, Any] = {"python": sys.version.split()[0], "implementation": sys.implementation.name,
-                             "platform": sys.platform, "executable": sys.executable}
+    found: dict[str, Any] = {
+        "python": sys.version.split()[0],
+        "implementation": sys.implementation.name,
+        "platform": sys.platform,
+        "executable": sys.executable,
+    }
     try:
         found["machine"] = os.uname().machine
     except AttributeError:
@@ -608,9 +629,15 @@ def environment(with_device: bool) -> dict[str, Any]:
             found[name] = os.environ[name][:MAX_VALUE]
     jax = _modules.get("jax")
     config = getattr(jax, "config", None)
-    for name in ("jax_enable_x64", "jax_threefry_partitionable", "jax_default_prng_impl",
-                 "jax_random_seed_offset", "jax_default_matmul_precision", "jax_disable_jit",
-                 "jax_numpy_dtype_promotion"):
+    for name in (
+        "jax_enable_x64",
+        "jax_threefry_partitionable",
+        "jax_default_prng_impl",
+        "jax_random_seed_offset",
+        "jax_default_matmul_precision",
+        "jax_disable_jit",
+        "jax_numpy_dtype_promotion",
+    ):
         value = getattr(config, name, None)
         if type(value) is bool or type(value) is str:
             found[name] = value
@@ -674,6 +701,7 @@ def remove_scratch() -> None:
     scratch = os.environ.get("TMPDIR", "")
     if os.path.basename(scratch)[:7] == "posvec-":
         import shutil
+
         shutil.rmtree(scratch, ignore_errors=True)
 
 
@@ -683,6 +711,7 @@ def adopt_orphans() -> bool:
         return False
     try:
         import ctypes
+
         return bool(ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0)
     except Exception:
         return False
@@ -761,6 +790,7 @@ def end_like(status: int) -> NoReturn:
         number = os.WTERMSIG(status)
         try:
             import resource
+
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if number not in (_signal.SIGKILL, _signal.SIGSTOP):
                 _signal.signal(number, _signal.SIG_DFL)

@@ -8,9 +8,9 @@ from importlib import import_module
 from typing import Any
 
 import click
-from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
 
 from posvec import __version__
+from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
 
 COMMANDS = {
     "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),

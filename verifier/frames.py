@@ -24,7 +24,7 @@ _PLAIN_DTYPE = re.compile(r"[<>|=][biufc](\d{1,2})")
 _KINDS = frozenset({"array", "other", "raised", "not-run"})
 
 
-class Garbled(ValueError):  # noqa: N818 - it says what the channel is
+class Garbled(ValueError):
     """The channel holds something that no honest child sends."""
 
 
@@ -56,7 +56,7 @@ class FrameReader:
         start = 0
         try:
             while len(buffer) - start >= _PREFIX and not self.problem:
-                if buffer[start:start + TOKEN_SIZE] != self._token:
+                if buffer[start : start + TOKEN_SIZE] != self._token:
                     raise Garbled("bytes that are no answer")
                 header_size, data_size = _LENGTHS.unpack_from(buffer, start + TOKEN_SIZE)
                 if header_size > MAX_HEADER or data_size > MAX_DATA:
@@ -65,7 +65,7 @@ class FrameReader:
                 end = middle + data_size
                 if len(buffer) < end:
                     break
-                frames.append(Frame(_header(buffer[start + _PREFIX:middle]), bytes(buffer[middle:end])))
+                frames.append(Frame(_header(buffer[start + _PREFIX : middle]), bytes(buffer[middle:end])))
                 start = end
         except Garbled as error:
             self.problem = str(error)
@@ -109,9 +109,17 @@ def answer_from(frame: Frame, case_id: str) -> Answer:
         raise Garbled("data with an answer that has none")
     elif header.get("s") is not None:
         shape = _shape(header["s"])
-    return Answer(case_id=case_id, kind=cast(AnswerKind, kind), type_name=_text(header, "t"), dtype=dtype,
-                  shape=shape, data=data if header.get("b") is True else None, memory_order=order,
-                  detail=_text(header, "x"), seconds=float(seconds))
+    return Answer(
+        case_id=case_id,
+        kind=cast(AnswerKind, kind),
+        type_name=_text(header, "t"),
+        dtype=dtype,
+        shape=shape,
+        data=data if header.get("b") is True else None,
+        memory_order=order,
+        detail=_text(header, "x"),
+        seconds=float(seconds),
+    )
 
 
 def _text(header: dict[str, Any], name: str) -> str:

@@ -13,6 +13,7 @@ from posvec.vectors.ulp import Float32
 from posvec.verifier.layout import judge_layout
 from posvec.verifier.levels import Comparison, Match, cell_allowance, compare, failing
 
+FAILURES = ("layout", "rounding", "value", "error", "timeout", "crash")
 _DETAIL_LIMIT = 4000
 _LARGEST_ULP_LEVEL = 65_535  # what is farther off is no rounding
 _FINE = ("pass", "rounding", "not-run")

@@ -28,16 +28,20 @@ class Launch:
     environment: Mapping[str, str]
 
 
-def prepare(target: Target, attribute: str, python: str | None, scratch: str,
-            watch: Sequence[Path]) -> Launch:
+def prepare(target: Target, attribute: str, python: str | None, scratch: str, watch: Sequence[Path]) -> Launch:
     """Return what starts ``target``: the user's own environment, but temporary files go to ``scratch``."""
     # Not resolve(): a target that is a symbolic link is to see the name that it was called by.
     path = None if target.path is None else os.path.abspath(target.path)  # noqa: PTH100
     return Launch(
         python=python or sys.executable,
         environment={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), scratch)},
-        request={"path": path, "module": target.module, "attribute": attribute,
-                 "watch": [os.path.abspath(path) for path in watch]})  # noqa: PTH100
+        request={
+            "path": path,
+            "module": target.module,
+            "attribute": attribute,
+            "watch": [os.path.abspath(path) for path in watch],
+        },
+    )
 
 
 def make_scratch() -> str:

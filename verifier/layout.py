@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.schemas.errors import shorten

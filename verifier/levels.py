@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32, Int64, ordered

@@ -75,18 +75,25 @@ class Child:
         self._marker = os.urandom(8).hex()
         try:
             self._process = subprocess.Popen(
-                [launch.python, str(CHILD)], bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, start_new_session=True,
-                env={**launch.environment, MARKER: self._marker})
+                [launch.python, str(CHILD)],
+                bufsize=0,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+                env={**launch.environment, MARKER: self._marker},
+            )
         except OSError as error:
-            raise InvalidArgument("--python", launch.python, "the path of a Python interpreter",
-                                  hint=error.strerror or str(error)) from None
+            raise InvalidArgument(
+                "--python", launch.python, "the path of a Python interpreter", hint=error.strerror or str(error)
+            ) from None
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
         self.send({**launch.request, "token": token.hex()})
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
         self._threads = [
             threading.Thread(target=serve, args=(pipe,), daemon=True, name=f"posvec{serve.__name__}")
-            for serve, pipe in zip((self._write, self._read, self._drain), pipes, strict=True)]
+            for serve, pipe in zip((self._write, self._read, self._drain), pipes, strict=True)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -106,8 +113,11 @@ class Child:
         """
         if sys.platform == "win32":
             if self._process.poll() is None:
-                subprocess.run(["taskkill", "/F", "/T", "/PID", str(self._process.pid)],  # noqa: S607
-                               check=False, capture_output=True)
+                subprocess.run(
+                    ["taskkill", "/F", "/T", "/PID", str(self._process.pid)],  # noqa: S607
+                    check=False,
+                    capture_output=True,
+                )
                 self._process.kill()
         else:
             self._process.send_signal(signal.SIGUSR1 if show_where else signal.SIGTERM)
@@ -146,7 +156,7 @@ class Child:
             while (request := self._requests.get()) is not None:
                 view = memoryview(request)
                 while view:
-                    view = view[pipe.write(view):]
+                    view = view[pipe.write(view) :]
 
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:

@@ -43,8 +43,9 @@ class Session:
 
     """
 
-    def __init__(self, target: Target, function_name: str, options: RunOptions | None = None, *,
-                 watch: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, target: Target, function_name: str, options: RunOptions | None = None, *, watch: Iterable[Path] = ()
+    ) -> None:
         """Prepare to run ``target``; ``function_name`` is looked up in it if it names no function itself.
 
         ``watch`` are files (of golden values) whose opening by the target is noted.
@@ -72,8 +73,9 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def start(self) -> None:
@@ -245,14 +247,22 @@ class Session:
             output = Capture().output() if child is None else child.capture.output()
             if starting:
                 raise TargetUnavailable(
-                    self.target.text, f"was not ready after {self.options.start_timeout:g} s",
-                    remedy="if its import is slow, raise --start-timeout", details=last_words(output))
+                    self.target.text,
+                    f"was not ready after {self.options.start_timeout:g} s",
+                    remedy="if its import is slow, raise --start-timeout",
+                    details=last_words(output),
+                )
             if index is not None:
                 where = where_it_was(output)
                 detail = f"no answer within {self.options.timeout:g} s"
-                self._failed(Answer(
-                    case_id=self._todo[index].id, kind="timeout", seconds=self.options.timeout,
-                    detail=f"{detail}; it was at:\n{where}" if where else detail))
+                self._failed(
+                    Answer(
+                        case_id=self._todo[index].id,
+                        kind="timeout",
+                        seconds=self.options.timeout,
+                        detail=f"{detail}; it was at:\n{where}" if where else detail,
+                    )
+                )
 
     def _check_memory(self) -> None:
         limit = self.options.memory
@@ -260,8 +270,11 @@ class Session:
             for worker in self._workers:
                 size = worker.size()
                 if size is not None and size > limit:
-                    self._crashed(worker, f"was killed: it held {size / 2**20:.0f} MiB of memory, "
-                                          f"more than the {limit / 2**20:.0f} allowed")
+                    self._crashed(
+                        worker,
+                        f"was killed: it held {size / 2**20:.0f} MiB of memory, "
+                        f"more than the {limit / 2**20:.0f} allowed",
+                    )
 
     def _crashed(self, worker: Worker, how: str) -> None:
         """Charge the end of a process to the case that it was working on; if it was on none, to nothing."""
@@ -273,8 +286,11 @@ class Session:
             loading = child is not None and child.pid is not None
             when = "while the target was imported" if loading else "before it could load it"
             raise TargetUnavailable(
-                self.target.text, f"its process {how} {when}", details=words,
-                remedy="" if loading else "check that --python is Python 3.8 or later")
+                self.target.text,
+                f"its process {how} {when}",
+                details=words,
+                remedy="" if loading else "check that --python is Python 3.8 or later",
+            )
         if index is not None:
             detail = f"the process {how}" + (f"; the last that it wrote:\n{words}" if words else "")
             self._failed(Answer(case_id=self._todo[index].id, kind="crash", detail=detail))
@@ -300,8 +316,7 @@ class Session:
     def _prepared(self) -> Launch:
         if self._launch is None:
             self._scratch = make_scratch()
-            self._launch = prepare(self.target, self.attribute, self.options.python, self._scratch,
-                                   self._watch)
+            self._launch = prepare(self.target, self.attribute, self.options.python, self._scratch, self._watch)
         return self._launch
 
     def _kill_all(self) -> None:

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import click
+
 from posvec.schemas.report import OUTCOMES, CaseResult, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
 from posvec.verifier.verdict import percent

@@ -17,10 +17,11 @@ FRESH_LIMIT = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The vectors of a run, and what a report says about them."""
+    """The vectors of a run, what a report says about them, and the files they are in."""
 
     vectors: Sequence[Vectors]
     facts: dict[str, str]
+    files: tuple[Path, ...]
 
 
 def find_vectors(
@@ -64,4 +65,4 @@ def find_vectors(
             )
         )
         facts |= {"source": "golden and fresh" if golden else "fresh", "fresh_seed": str(chosen)}
-    return Sources(vectors=found, facts=facts)
+    return Sources(vectors=found, facts=facts, files=(opened.path.resolve(),))

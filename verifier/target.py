@@ -61,13 +61,17 @@ def parse_target(text: str) -> Target:
 def _split(text: str) -> tuple[str, str | None]:
     start = 2 if _DRIVE.match(text) else 0
     colon = text.rfind(":", start)
-    return (text, None) if colon < 0 else (text[:colon], text[colon + 1:])
+    return (text, None) if colon < 0 else (text[:colon], text[colon + 1 :])
 
 
 def _check_attribute(text: str, attribute: str) -> None:
     if not attribute:
-        raise InvalidTarget("target", text, f"{_ALLOWED}; nothing follows the last colon",
-                            hint="leave the colon out to use the suite's own function name")
+        raise InvalidTarget(
+            "target",
+            text,
+            f"{_ALLOWED}; nothing follows the last colon",
+            hint="leave the colon out to use the suite's own function name",
+        )
     for part in attribute.split("."):
         if not part.isidentifier() or keyword.iskeyword(part):
             raise InvalidTarget("target", text, f"{_ALLOWED}; {attribute!r} is not the name of a function")
@@ -83,8 +87,7 @@ def _file(text: str, where: str) -> Path:
     path = Path(where)
     try:
         if path.is_dir():
-            raise InvalidTarget("target", text, f"{_ALLOWED}; {where!r} is a directory",
-                                hint="name the file in it")
+            raise InvalidTarget("target", text, f"{_ALLOWED}; {where!r} is a directory", hint="name the file in it")
         if path.suffix != ".py":
             raise InvalidTarget("target", text, f"{_ALLOWED}; {where!r} does not end in .py")
         if not path.is_file():
@@ -115,5 +118,6 @@ def _check_module(text: str, where: str) -> None:
         if not part:
             raise InvalidTarget("target", text, f"{_ALLOWED}; {where!r} is not the full name of a module")
         if not part.isidentifier() or keyword.iskeyword(part):
-            raise InvalidTarget("target", text, f"{_ALLOWED}; {part!r} is not the name of a module",
-                                hint="a file's name ends in .py")
+            raise InvalidTarget(
+                "target", text, f"{_ALLOWED}; {part!r} is not the name of a module", hint="a file's name ends in .py"
+            )

@@ -123,7 +123,8 @@ def test_the_original_stream_has_its_own_golden_file(posvec):
 def test_x64_is_said_with_the_line_that_mends_it(posvec):
     ran = posvec("verify", EXAMPLES / "flax_reference.py", "--select", "*d_model=4/T=3", env={"JAX_ENABLE_X64": "1"})
     assert ran.status == 1
-    assert ran.out.splitlines()[0].startswith("NOT CONFORMING: 9 of 9 cases fail (9 layout); the target ran with x64")
+    first = ran.out.splitlines()[0]
+    assert first.startswith("NOT CONFORMING: 9 of 9 cases fail (9 layout); the target ran with x64")
     assert "unset JAX_ENABLE_X64" in ran.out
     assert "dtype float64 came, not float32" in ran.report["failure"]["detail"]
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from posvec.vectors import derive, random_bits
 from posvec.vectors.random_bits import MAX_SIZE
 

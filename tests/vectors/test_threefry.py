@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from posvec.vectors.threefry import encrypt, threefry2x32
 
 # Random123 1.14, tests/kat_vectors, lines "threefry2x32 20": counter, key, output.

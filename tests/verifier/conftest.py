@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.verifier.runner import RunOptions, Session

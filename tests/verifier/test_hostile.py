@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from posvec.schemas.case import Case
 from posvec.schemas.errors import TargetUnavailable
 from posvec.verifier.runner import RunOptions, Session
@@ -322,9 +323,7 @@ def test_a_numpy_subclass_is_read_by_numpys_own_methods(answers):
 
 
 def test_a_fork_that_returns_twice_answers_once(answers):
-    got = answers(
-        f"import os\nimport numpy as np\ndef fn(seed, T, d_model):\n    os.fork()\n    return {ONES}", 6
-    )
+    got = answers(f"import os\nimport numpy as np\ndef fn(seed, T, d_model):\n    os.fork()\n    return {ONES}", 6)
     assert [a.data for a in got] == [ONES_BYTES] * 6
 
 
@@ -407,9 +406,7 @@ SLEEP = "[sys.executable, '-c', 'import signal, time; signal.signal(15, signal.S
         f"print(subprocess.Popen({SLEEP}).pid)",
         "pid = os.fork(); print(pid) if pid else time.sleep(1000)",
         pytest.param(f"print(subprocess.Popen({SLEEP}, start_new_session=True).pid)", marks=linux_only),
-        pytest.param(
-            f"print(subprocess.Popen({SLEEP}, start_new_session=True, env={{}}).pid)", marks=linux_only
-        ),
+        pytest.param(f"print(subprocess.Popen({SLEEP}, start_new_session=True, env={{}}).pid)", marks=linux_only),
         pytest.param("os.system('env -i setsid sleep 1000 & echo $!')", marks=linux_only),
     ],
 )
@@ -538,9 +535,7 @@ def test_isolated_posvec_shows_the_target_the_same(write, tmp_path):
         "    print([a.detail for a in s.run([Case(id='c', args={'seed': 1, 'T': 2, 'd_model': 3})])])"
     )
     for flags in (["-I"], ["-P"], []):
-        done = subprocess.run(
-            [sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True, cwd="/"
-        )
+        done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, check=True, cwd="/")
         assert done.stdout == "['2.5']\n"
 
 
@@ -567,9 +562,7 @@ def test_a_module_is_found_from_the_current_directory(write, tmp_path, monkeypat
         assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name", ["my-answer.py", "1.py", "numpy.py", "os.py", "json.py", "mit leer zeichen ü.py"]
-)
+@pytest.mark.parametrize("name", ["my-answer.py", "1.py", "numpy.py", "os.py", "json.py", "mit leer zeichen ü.py"])
 def test_any_file_name_will_do(open_session, name):
     with open_session("import os\ndef fn(seed, T, d_model): return 1.5", name=name) as session:
         assert [a.detail for a in session.run(cases(1))] == ["1.5"]

@@ -95,7 +95,9 @@ def test_distance_is_counted_across_zero_and_tells_the_zeros_apart():
     assert far.max_ulp == 2 * int(ordered(EXPECTED[2:3])[0]) + 1
 
 
-@pytest.mark.parametrize("text", ["", "Exact", "ulp", "ulp:", "ulp:-1", "ulp:1.5", "ulp: 3", "close", "ulp:99999999999"])
+@pytest.mark.parametrize(
+    "text", ["", "Exact", "ulp", "ulp:", "ulp:-1", "ulp:1.5", "ulp: 3", "close", "ulp:99999999999"]
+)
 def test_an_unknown_level_is_refused_with_those_there_are(text):
     with pytest.raises(InvalidArgument, match="--match must be exact, equivalent or ulp:N"):
         Match.parse(text)

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from posvec.schemas.case import Case
 from posvec.verifier.runner import RunOptions, Session
 from posvec.verifier.target import parse_target
@@ -117,9 +118,7 @@ def test_a_jax_error_under_asynchronous_dispatch_is_raised(jax_session):
     assert "inside the computation" in answer.detail
 
 
-@pytest.mark.parametrize(
-    "expression", ["jax.random.key(0)", "jax.jit", "jax.ShapeDtypeStruct((2,), jnp.float32)"]
-)
+@pytest.mark.parametrize("expression", ["jax.random.key(0)", "jax.jit", "jax.ShapeDtypeStruct((2,), jnp.float32)"])
 def test_what_is_no_jax_array(jax_session, expression):
     assert ask(jax_session, expression).kind == "other"
 

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.runner import RunOptions, Session
@@ -507,10 +508,7 @@ def test_what_a_target_prints_at_the_end_is_in_the_output(open_session):
 
 def test_the_parent_loads_neither_numpy_nor_h5py():
     code = "import sys, posvec.verifier.runner; print({'numpy', 'h5py', 'jax', 'rich'} & set(sys.modules))"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "set()\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 def test_a_trivial_target_costs_little(open_session):

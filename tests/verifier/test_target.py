@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from posvec.schemas.errors import InvalidTarget, TargetUnavailable
 from posvec.verifier.target import Target, parse_target
 
@@ -36,9 +37,7 @@ def folder(tmp_path, monkeypatch):
 )
 @pytest.mark.usefixtures("folder")
 def test_is_split_at_the_last_colon(text, path, module, attribute):
-    expected = Target(
-        text=text, path=None if path is None else Path(path), module=module, attribute=attribute
-    )
+    expected = Target(text=text, path=None if path is None else Path(path), module=module, attribute=attribute)
     assert parse_target(text) == expected
 
 

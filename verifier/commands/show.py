@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
 
@@ -108,6 +109,7 @@ def _print_json(values: Float32, *, seed: int, d_model: int, T: int, stream: Str
 
 def _write_npy(path: Path, values: Float32) -> None:
     import numpy as np
+
     from posvec.vectors.replace import replacing
 
     try:
@@ -120,7 +122,7 @@ def _write_npy(path: Path, values: Float32) -> None:
 def _arithmetic(build: str | None, table: DrawTable, stream: Stream) -> str:
     """Return the arithmetic that ``--build`` names, itself or through a build in the shipped vectors."""
     from posvec.vectors.golden import Golden, locate
-    from posvec.verifier.verify import find_recording
+    from posvec.verifier.plan import find_recording
 
     if build is None:
         return table.canonical

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 from click.core import ParameterSource
+
 from posvec.schemas.build import STREAMS, Stream
 from posvec.verifier.target import parse_target
 
@@ -74,11 +75,11 @@ def verify(
     only.
     """
     from posvec.verifier.levels import Match
-    from posvec.verifier.reports import ReportFile
     from posvec.verifier.options import RunOptions
+    from posvec.verifier.plan import Request
+    from posvec.verifier.reports import ReportFile
     from posvec.verifier.screen import ScreenProgress, print_report
     from posvec.verifier.sources import find_vectors
-    from posvec.verifier.verify import Request
     from posvec.verifier.verify import verify as run
 
     level = Match.parse(match) if match is not None else None
@@ -101,6 +102,7 @@ def verify(
             match=level or Match.parse(sources.vectors[0].suite.default_match),
             vectors=sources.vectors,
             vectors_facts=sources.facts,
+            watch=sources.files,
             build=build,
             select=select,
             quick=quick,

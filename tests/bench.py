@@ -1,0 +1,184 @@
+"""Measures the figures in README.md: `make bench`. Compare ratios, and only within one run."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+POSVEC = str(Path(sys.executable).with_name("posvec"))
+SEEDS = 1000
+
+TRIVIAL = """
+import numpy as np
+def learned_pos_embed_forward(seed, T, d_model):
+    return np.zeros(T * d_model, np.float32)
+"""
+PYTEST = """
+import h5py, numpy as np, pytest
+from trivial import learned_pos_embed_forward
+with h5py.File({vectors!r}) as file:
+    TABLES = {{d: file[f"d_model={{d}}/expected"][()] for d in (1, 2, 3, 4, 8, 16, 64)}}
+    SEEDS = file["axes/seed"][()].tolist()
+@pytest.mark.parametrize("T", range(33))
+@pytest.mark.parametrize("d_model", list(TABLES))
+@pytest.mark.parametrize("row", range(len(SEEDS)))
+def test_case(row, d_model, T):
+    expected = np.zeros_like(TABLES[d_model][row].reshape(-1)[: T * d_model])
+    np.testing.assert_array_equal(learned_pos_embed_forward(SEEDS[row], T, d_model), expected)
+"""
+COLD = """
+import sys, tempfile, time, flax, jax, jax.numpy
+from posvec.verifier.cli import run
+with tempfile.TemporaryDirectory() as folder:
+    began = time.perf_counter()
+    assert run(["generate", "-o", folder]) == 0
+    print(time.perf_counter() - began, file=sys.stderr)
+"""
+
+
+def clock(call: Callable[[], Any], repeat: int = 3) -> float:
+    """Return the median wall time of ``call`` in seconds."""
+    times = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def command(*words: str, cwd: Path | str = ROOT, **variables: str) -> Callable[[], Any]:
+    """Return a call that runs a command, whatever its exit status."""
+    return lambda: subprocess.run(words, cwd=cwd, env={**os.environ, **variables}, capture_output=True, check=False)
+
+
+def say(what: str, figure: str, goal: str = "") -> None:
+    """Print one line of the table."""
+    print(f"{what:<64} {figure:>14}  {goal}", flush=True)
+
+
+def start_up() -> None:
+    """Measure what a command costs before it does anything."""
+    bare = clock(command(sys.executable, "-c", "pass"), 5)
+    say("python -c pass", f"{bare:.3f} s")
+    say("posvec --help", f"{clock(command(POSVEC, '--help'), 5):.3f} s", "goal 0.15 s")
+    say("posvec verify --help", f"{clock(command(POSVEC, 'verify', '--help'), 5):.3f} s", "goal 0.15 s")
+    shown = clock(command(POSVEC, "show", "--seed", "0", "--d-model", "4", "--T", "3"))
+    say("posvec show, whole process", f"{shown:.3f} s", "goal 0.6 s")
+
+
+def verifying() -> None:
+    """Measure 2,079 cases of a trivial target, against pytest, and what posvec adds to the reference."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "trivial.py").write_text(TRIVIAL)
+        (folder / "test_trivial.py").write_text(PYTEST.format(vectors=str(ROOT / "vectors/learned_pos_embed.h5")))
+        own = clock(command(POSVEC, "verify", "trivial.py", cwd=folder))
+        theirs = clock(command(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder))
+        say("verify, 2,079 cases of a trivial NumPy target, whole process", f"{own:.2f} s")
+        say("pytest + assert_array_equal, the same 2,079 cases", f"{theirs:.2f} s")
+        say("  ratio", f"1/{theirs / own:.1f}", "goal 1/5")
+    literal, added = reference_overhead()
+    say("the Flax reference in a bare loop, 231 cases", f"{literal:.2f} s")
+    say("  verify adds", f"{100 * added / literal:+.1f} %", "goal 5 %")
+
+
+def reference_overhead() -> tuple[float, float]:
+    """Return the time of 231 cases of the reference in a bare loop, and what the verifier's process adds to it."""
+    import json
+
+    reference = ROOT / "generator/references/learned_pos_embed.py"
+    loop = (
+        "import time, sys; sys.path.insert(0, 'generator/references')\n"
+        "from learned_pos_embed import learned_pos_embed_forward as f\nimport numpy as np\n"
+        "cases = [(42, T, d) for d in (1, 2, 3, 4, 8, 16, 64) for T in range(33)]\n"
+        "began = time.perf_counter()\n"
+        "for case in cases: np.asarray(f(*case))\n"
+        "print(time.perf_counter() - began)"
+    )
+    bare, verified = [], []
+    for _ in range(3):
+        done = subprocess.run([sys.executable, "-c", loop], cwd=ROOT, capture_output=True, text=True, check=True)
+        bare.append(float(done.stdout))
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "r.json"
+            command(POSVEC, "verify", str(reference), "--select", "*/seed=42/*", "--report", f"json={report}")()
+            verified.append(json.loads(report.read_text())["seconds"]["cases"])
+    return statistics.median(bare), statistics.median(verified) - statistics.median(bare)
+
+
+def generating() -> None:
+    """Measure the sweep against the literal loop, and the whole default sweep, cold."""
+    from dataclasses import replace
+
+    from posvec.generator.environment import prepare
+    from posvec.generator.sweep import sweep
+    from posvec.schemas.axes import Axis
+
+    eager, _ = prepare(stream="partitionable")
+    eager = replace(eager)
+    seeds, widths = Axis(((0, SEEDS - 1),)), Axis(((4, 4),))
+    from posvec.generator.references.learned_pos_embed import learned_pos_embed_forward
+
+    with tempfile.TemporaryDirectory() as folder:
+
+        def batch() -> None:
+            sweep(
+                build=eager,
+                reference="posvec.generator.references.learned_pos_embed",
+                seeds=seeds,
+                d_models=widths,
+                folder=Path(folder),
+            )
+
+        batch()
+        learned_pos_embed_forward(0, 32, 4)
+        batched = clock(batch)
+    import numpy as np
+
+    literal = clock(lambda: [np.asarray(learned_pos_embed_forward(seed, 32, 4)) for seed in range(100)], 1) * 10
+    say(f"literal loop, {SEEDS} seeds, d_model 4, eager, compiled", f"{literal:.2f} s")
+    say("generate's sweep, the same seeds and bytes", f"{batched:.3f} s")
+    say("  ratio", f"{literal / batched:.0f}", "goal 100")
+    done = subprocess.run([sys.executable, "-c", COLD], capture_output=True, text=True, check=True)
+    say("generate, default sweep, cold, after imports", f"{float(done.stderr.split()[-1]):.1f} s", "goal 15 s")
+
+
+def deriving() -> None:
+    """Measure deriving draws without JAX against JAX's own, and loading the draw table."""
+    import jax
+    import numpy as np
+
+    from posvec.generator.references.learned_pos_embed import LearnedPos
+    from posvec.generator.sweep import prng_keys
+    from posvec.vectors.derive import table_draws
+    from posvec.vectors.draws import DrawTable
+
+    seeds, d_model = list(range(SEEDS)), 64
+    elements = SEEDS * 32 * d_model
+    own = clock(lambda: table_draws(seeds, d_model, stream="partitionable"))
+    say("draws derived without JAX, d_model 64", f"{elements / own / 1e6:.0f} M/s", "goal 20 M/s")
+    module: Any = LearnedPos(max_T=32, d_model=d_model)
+    init: Any = jax.jit(jax.vmap(lambda key: module.init(key, 32)["params"]["pos_embed"]))
+    keys = prng_keys(seeds)
+    np.asarray(init(keys))
+    theirs = clock(lambda: np.asarray(init(keys)))
+    say("jax.jit(jax.vmap(init)), the same tables, with values", f"{elements / theirs / 1e6:.0f} M/s")
+    table = DrawTable.load()
+    loaded = clock(lambda: DrawTable.load().values(table.canonical))
+    say("loading one arithmetic of the draw table", f"{loaded:.3f} s", "goal 0.2 s")
+
+
+if __name__ == "__main__":
+    print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n")
+    start_up()
+    verifying()
+    generating()
+    deriving()

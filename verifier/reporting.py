@@ -1,0 +1,194 @@
+"""From what was observed in a run to its report: verdict, first failure, notes."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from posvec.schemas.cpu import OF_INTEREST, cpu_flags
+from posvec.schemas.errors import TargetUnavailable, shorten
+from posvec.schemas.report import Behaviour, Failure, Report, safe_text
+from posvec.verifier.decode import explain_element, explain_run
+from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
+from posvec.verifier.levels import Match, differences, failing
+from posvec.verifier.plan import Plan
+from posvec.verifier.verdict import (
+    Environment,
+    Verdict,
+    environment_notes,
+    explaining,
+    reach_verdict,
+    run_notes,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """All that a run gave.
+
+    Attributes:
+        judged: Every case, judged alone.
+        behaviour: The behaviour checks.
+        environment: What the target ran on, as its process says: untrusted.
+        output: What it printed: untrusted.
+        notes: What it was seen to do with golden files.
+        restarts: How often its process was started again.
+        seconds: Wall times.
+        interrupted: Whether the run was interrupted.
+        problem: Why the target could not be loaded, if so.
+
+    """
+
+    judged: Sequence[Judged]
+    behaviour: Behaviour
+    environment: Environment
+    output: str
+    notes: tuple[str, ...]
+    restarts: int
+    seconds: Mapping[str, float]
+    interrupted: bool
+    problem: TargetUnavailable | None
+
+
+def build_report(plan: Plan, observed: Observed) -> Report:
+    """Judge the run as a whole and say what was found."""
+    request, behaviour = plan.request, observed.behaviour
+    run = judge_run(observed.judged, request.match)
+    causes, notes = environment_notes(
+        observed.environment, stream=request.vectors[0].stream, recordings=plan.recordings
+    )
+    if observed.problem is not None:
+        verdict = Verdict(code="could-not-judge", exit_code=3, sentence=f"COULD NOT JUDGE: {observed.problem}")
+    else:
+        verdict = reach_verdict(
+            run,
+            match=request.match,
+            build=plan.build,
+            recordings=plan.recordings,
+            total=plan.selection.total,
+            behaviour=behaviour,
+            strict=request.strict,
+            interrupted=observed.interrupted,
+            causes=causes,
+        )
+    notes += run_notes(run, request.match)
+    notes += _findings(plan, run)
+    notes += _behaviour_notes(behaviour)
+    notes += [f"The target was seen to do this: {shorten(note)} (a note, no proof)." for note in observed.notes]
+    details = observed.problem.details if observed.problem is not None else ""
+    return Report(
+        verdict=verdict.code,
+        sentence=safe_text(verdict.sentence, limit=2000),
+        exit_code=verdict.exit_code,
+        target=safe_text(request.target.text, limit=1000),
+        vectors=request.vectors_facts,
+        level_asked=str(request.match),
+        build_asked=request.build,
+        levels_held=() if observed.interrupted else levels_held(run),
+        explained_by=tuple(explaining(run, plan.recordings)) if run.elements.compared else (),
+        elements=run.elements,
+        results=tuple(one.result for one in run.cases),
+        total=plan.selection.total,
+        failure=_failure(plan, run),
+        notes=tuple(notes),
+        behaviour=behaviour,
+        environment={
+            **{name: _shown(value) for name, value in observed.environment.items()},
+            "cpu_flags": _cpu(),
+        },
+        output=safe_text(details or observed.output),
+        restarts=observed.restarts,
+        seconds=observed.seconds,
+    )
+
+
+def _failure(plan: Plan, run: RunJudgement) -> Failure | None:
+    failed = [one for one in run.cases if one.result.outcome in FAILURES and one.case.coercion is None]
+    if not failed:
+        failed = [one for one in run.cases if one.result.outcome == "coercion"]
+    if not failed:
+        return None
+    first = failed[0]
+    command = [
+        "posvec",
+        "verify",
+        plan.request.target.text,
+        "--select",
+        first.case.id,
+        *plan.request.reproduce,
+    ]
+    result = first.result
+    failure = Failure(
+        case=first.case.id,
+        outcome=result.outcome,
+        detail=result.detail,
+        more_cases=len(failed) - 1,
+        reproduce=safe_text(shlex.join(command), limit=4000),
+    )
+    return _with_element(plan, failure, first)
+
+
+def _with_element(plan: Plan, failure: Failure, judged: Judged) -> Failure:
+    if judged.values is None or judged.comparison is None:
+        return failure
+    known = plan.known(judged.case)
+    wrong = failing(judged.values, known, plan.request.match, build=plan.build_index)
+    if not wrong:  # only the run's cells are wrong
+        wrong = failing(judged.values, known, Match(kind="ulp"))
+    if not wrong:
+        return failure
+    index = wrong[0]
+    got, expected = judged.values[index], known.expected[index]
+    explanation = explain_element(judged.values, known, index)
+    return replace(
+        failure,
+        detail=explanation or failure.detail,
+        position=index // known.features,
+        feature=index % known.features,
+        expected=str(expected),
+        expected_hex=float(expected).hex(),
+        expected_bits=_bits(expected),
+        got=str(got),
+        got_hex=float(got).hex(),
+        got_bits=_bits(got),
+        ulp=int(differences(judged.values, known)[index]),
+        more_elements=len(wrong) - 1,
+    )
+
+
+def _findings(plan: Plan, run: RunJudgement) -> list[str]:
+    pairs = [
+        (one.case, one.values, plan.known(one.case))
+        for one in run.cases
+        if one.case.coercion is None and one.values is not None and one.result.outcome in ("value", "rounding")
+    ]
+    return explain_run(pairs, stream=plan.request.vectors[0].stream) if pairs else []
+
+
+def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
+    """Yield a sentence for each behaviour check that failed."""
+    for ids, what in (
+        (behaviour.repeat, "The same call made twice in a row gave different bytes"),
+        (behaviour.order, "What a call returns depends on the calls before it"),
+        (behaviour.aliasing, "A later call changed an array that an earlier call had returned"),
+    ):
+        if ids:
+            yield f"{what} (in {len(ids)} of {behaviour.checked} cases, first {shorten(ids[0])})."
+
+
+def _cpu() -> str:
+    # The target runs on this machine, so what its CPU has need not be taken from the target's word.
+    return " ".join(flag for flag in OF_INTEREST if flag in cpu_flags())
+
+
+def _bits(value: object) -> str:
+    return f"0x{int(np.asarray(value, np.float32).view(np.uint32)):08x}"
+
+
+def _shown(value: str | bool | None) -> str:
+    if isinstance(value, str):
+        return safe_text(value, limit=2000)
+    return {True: "true", False: "false", None: "none"}[value]
