@@ -39,11 +39,15 @@ _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Setting:
-    """A ``jax.config`` entry, the only value under which vectors are made, and what another would do."""
+    """A ``jax.config`` entry, the value under which vectors are made, and what another would do.
+
+    ``also`` are names that some versions give to the same value.
+    """
 
     name: str
     needed: Any
     why: str
+    also: tuple[Any, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -52,7 +56,9 @@ class _Setting:
 
 _SETTINGS = (
     _Setting(name="jax_enable_x64", needed=False, why="with x64 the reference draws float64 from other random bits"),
-    _Setting(name="jax_default_dtype_bits", needed="64", why="it changes the dtype of what is drawn"),
+    _Setting(
+        name="jax_default_dtype_bits", needed="64", also=("_default",), why="it changes the dtype of what is drawn"
+    ),
     _Setting(name="jax_default_prng_impl", needed="threefry2x32", why="another generator makes every draw another"),
     _Setting(name="jax_random_seed_offset", needed=0, why="it is added to every seed"),
     _Setting(name="jax_disable_jit", needed=False, why="the 'jit' recording would not be compiled as a whole"),
@@ -223,7 +229,7 @@ def _require_setting(jax: Any, setting: _Setting, environ: Mapping[str, str]) ->
     # Some are no attributes but only entries of ``values``; not all exist in every version.
     got = getattr(jax.config, setting.name, jax.config.values.get(setting.name, setting.needed))
     # JAX gives some settings as enum members whose name is the value to write.
-    if got == setting.needed or getattr(got, "name", got) == setting.needed:
+    if got in (setting.needed, *setting.also) or getattr(got, "name", got) == setting.needed:
         return
     if setting.variable in environ:
         raise EnvironmentRefused(

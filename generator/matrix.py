@@ -118,7 +118,7 @@ def record(setting: Setting, output: Path) -> str:
     return "" if done.returncode == 0 else (_last_line(done.stderr) or f"exit {done.returncode}")
 
 
-def verify(setting: Setting, mode: Mode) -> str:
+def verify(setting: Setting, mode: Mode, vectors: Path) -> str:
     """Verify the reference under one setting and return the strictest level that holds, or what failed."""
     function = "learned_pos_embed_forward" + ("_jit" if mode == "jit" else "")
     environ = setting.environ()
@@ -136,6 +136,8 @@ def verify(setting: Setting, mode: Mode) -> str:
             str(setting.python),
             "--stream",
             setting.stream,
+            "--vectors",
+            str(vectors),
             "--report",
             f"json={report}",
             *(["--quick", "--timeout", "60"] if mode == "jit" else []),
@@ -198,14 +200,15 @@ def record_command(versions: str, venvs: Path, jobs: int, streams: tuple[Stream,
 @_VERSIONS
 @_VENVS
 @_JOBS
-def verify_command(versions: str, venvs: Path, jobs: int) -> None:
+@click.option("--vectors", type=click.Path(path_type=Path), default=ROOT / "vectors", help="Golden files.")
+def verify_command(versions: str, venvs: Path, jobs: int, vectors: Path) -> None:
     """Verify the reference under each setting: eager in full, jitted with --quick. All must be exact."""
     results, console = Results(), Console(stderr=True)
     pythons = environments(_checked(versions), folder=venvs, results=results, say=console.print)
     modes: tuple[Mode, ...] = ("eager", "jit")
 
     def run(setting: Setting, mode: Mode) -> None:
-        level = verify(setting, mode)
+        level = verify(setting, mode, vectors.resolve())
         results.cells[setting.pins.jax, f"{setting.stream} {mode}", setting.isa] = level
         if level != "exact":
             results.problems.append(f"JAX {setting.pins.jax} {mode}, {setting.isa}, {setting.stream}: {level}")

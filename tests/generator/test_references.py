@@ -51,7 +51,7 @@ def test_only_the_low_32_bits_of_a_seed_count(seed: int, same: int):
 def test_its_draws_are_those_derived_without_jax(function):
     got = np.asarray(function(42, 32, 4)).reshape(1, 32, 4)
     expected = table_draws([42], 4, stream="partitionable")
-    np.testing.assert_array_equal(DrawTable.load().decode(got), expected, strict=True)
+    np.testing.assert_array_equal(DrawTable.load().decode(got), expected)
 
 
 def test_it_imports_nothing_of_posvec():
