@@ -124,7 +124,8 @@ def _check(given: set[str], *, stream: Stream, output: Path, vectors: Path | Non
         if name in given:
             raise click.UsageError(f"{option} does not go with --check, which takes the file as it is.")
     from posvec.generator.generate import check as run
-    from posvec.vectors.golden import Golden, file_name, locate
+    from posvec.vectors.files import file_name, locate
+    from posvec.vectors.golden import Golden
 
     # --vectors FILE says its stream itself; a folder may hold both.
     path = output / file_name(_SUITE.suite.name, stream) if vectors is None else locate(vectors, stream)

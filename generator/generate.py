@@ -20,7 +20,8 @@ from posvec.schemas.errors import InvalidArgument, PosvecError, ReferenceDisagre
 from posvec.schemas.manifest import Manifest
 from posvec.vectors.assemble import Recorded, write_golden
 from posvec.vectors.draws import DrawTable
-from posvec.vectors.golden import Golden, file_name
+from posvec.vectors.files import file_name
+from posvec.vectors.golden import Golden
 
 OPTIONS = {"seed": "--seeds", "T": "--T", "d_model": "--d-model"}
 # Bytes beside the raw tables of both modes: the file and its temporary copy, before compression.

@@ -23,7 +23,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.schemas.build import STREAMS, Stream
+from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, VectorsError
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, SCHEMA_FILE, Manifest, Recording
@@ -33,8 +33,6 @@ from posvec.vectors.hdf5 import DAMAGE, ContentDigest, opened, plain_dataset, re
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32, from_ordered, ordered
 
-SHIPPED = Path(__file__).parent
-DEFAULT_SUITE = "learned_pos_embed"
 INTERVALS = ("accept_below", "accept_above", "cell_below", "cell_above")
 _REMEDY = "copy it again, or make it anew with `posvec generate`"
 _UNSIGNED = ("|u1", "<u2", "<u4")
@@ -85,6 +83,19 @@ class Golden:
         golden = cls(path=path, manifest=manifest)
         object.__setattr__(golden, "_blocks", lru_cache(maxsize=32)(golden._block))
         return golden
+
+    def check_unchanged(self) -> None:
+        """Check the content digest again: a target that ran meanwhile may have edited the file.
+
+        Raises:
+            VectorsError: The content is no longer what it was when the file was opened.
+
+        """
+        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            _check_datasets(file, self.manifest)
+            digest = content_digest(file, self.manifest)
+        if digest != self.manifest.content_sha256:
+            raise VectorsError(self.path, "was changed while the target ran", remedy=_REMEDY)
 
     @property
     def suite(self) -> Suite:
@@ -191,33 +202,6 @@ def prefix(tables: Known, row: int, length: int) -> Known:
 def table_case(name: str, *, seed: int, T: int, d_model: int) -> Case:
     """Return the case of the vectors called ``name`` with these arguments."""
     return Case(id=f"{name}/seed={seed}/d_model={d_model}/T={T}", args={"seed": seed, "T": T, "d_model": d_model})
-
-
-def file_name(suite: str, stream: Stream) -> str:
-    """Return the name of a suite's golden file for a stream."""
-    return f"{suite}.h5" if stream == "partitionable" else f"{suite}.{stream}.h5"
-
-
-def locate(vectors: Path | None, stream: Stream | None, *, suite: str = DEFAULT_SUITE) -> Path:
-    """Return the golden file that ``--vectors`` (a file, a folder or nothing) and ``--stream`` ask for.
-
-    Raises:
-        VectorsError: The folder holds no such file.
-
-    """
-    folder = SHIPPED if vectors is None else vectors
-    if not folder.is_dir():
-        return folder
-    path = folder / file_name(suite, stream or "partitionable")
-    if not path.exists():
-        found = sorted(p.name for p in folder.glob("*.h5") if p.name in {file_name(suite, s) for s in STREAMS})
-        holds = f"it holds {', '.join(found)}" if found else "it holds no golden file of the suite"
-        raise VectorsError(
-            path,
-            f"there is no such golden file ({holds})",
-            remedy="name the file, or make it with `posvec generate`",
-        )
-    return path
 
 
 def dataset_shapes(manifest: Manifest) -> Iterator[tuple[str, tuple[str, ...], tuple[int, ...]]]:

@@ -120,7 +120,8 @@ def _finer_uniform(table: DrawTable, values: Float32, draws: NDArray[Any], words
         24: (words >> 8 & 1) / 2,
         32: (words & 0x1FF) / 512,
     }
-    error = {bits: float(np.median(np.abs(position - f)[inner])) for bits, f in fractions.items()}
+    # The mean, since half of the 24-bit values are 23-bit ones too; capped, since a few are far off near zero.
+    error = {bits: float(np.minimum(np.abs(position - f), 1)[inner].mean()) for bits, f in fractions.items()}
     best = min(error, key=lambda bits: error[bits])
     if best == 23 or error[best] > 0.25 * error[23]:
         return None

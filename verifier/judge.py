@@ -11,7 +11,8 @@ from posvec.schemas.report import CaseResult, Elements, Outcome, safe_text
 from posvec.vectors.known import Known, Vectors
 from posvec.vectors.ulp import Float32
 from posvec.verifier.layout import judge_layout
-from posvec.verifier.levels import Comparison, Match, cell_allowance, compare, failing
+from posvec.verifier.levels import Comparison, cell_allowance, compare, failing
+from posvec.verifier.match import Match
 
 FAILURES = ("layout", "rounding", "value", "error", "timeout", "crash")
 _DETAIL_LIMIT = 4000

@@ -1,56 +1,19 @@
-"""Match levels: what "the same" means, and whether an array of floats is the same in each of these senses."""
+"""Whether an array of floats is the same as the known ones, in the sense of each match level."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32, Int64, ordered
+from posvec.verifier.match import Match
 
-_ULP = re.compile(r"ulp:(\d{1,10})", re.ASCII)
 NOT_FINITE: Final = 1 << 40
 """Distance of NaN and infinity from any expected value: beyond every N of ``ulp:N``."""
-LEVELS = "exact, equivalent or ulp:N"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """The level asked for.
-
-    ``exact``: every element is, bit for bit, a value that some recorded arithmetic gives for its draw.
-    ``equivalent``: every element lies in its accept interval, and over the run at most
-    :func:`cell_allowance` elements lie outside their own cell.
-    ``ulp``: every element is within ``ulp`` float32 steps of the expected value.
-    """
-
-    kind: Literal["exact", "equivalent", "ulp"]
-    ulp: int = 0
-
-    @classmethod
-    def parse(cls, text: str) -> Match:
-        """Read ``exact``, ``equivalent`` or ``ulp:N``.
-
-        Raises:
-            InvalidArgument: It is none of these.
-
-        """
-        if text == "exact":
-            return cls(kind="exact")
-        if text == "equivalent":
-            return cls(kind="equivalent")
-        match = _ULP.fullmatch(text)
-        if match is None:
-            raise InvalidArgument("--match", text, f"{LEVELS} (N a whole number)")
-        return cls(kind="ulp", ulp=int(match[1]))
-
-    def __str__(self) -> str:
-        return f"ulp:{self.ulp}" if self.kind == "ulp" else self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument
 from posvec.schemas.manifest import Recording
 from posvec.schemas.suite import Suite
+from posvec.vectors.golden import Golden
 from posvec.vectors.known import Known, Vectors
-from posvec.verifier.levels import Match
-from posvec.verifier.options import RunOptions
+from posvec.verifier.match import Match
 from posvec.verifier.selection import Selection, select
 from posvec.verifier.target import Target
 
@@ -22,8 +21,7 @@ class Request:
     """What to verify, against what, and how.
 
     Attributes:
-        target: The implementation.
-        options: How its process is run.
+        target: The implementation, for messages.
         match: The level asked for.
         vectors: Where cases and known values come from.
         vectors_facts: Name, file, digest or seed of the vectors, for the report.
@@ -32,23 +30,22 @@ class Request:
         quick: Only the quick subset.
         fail_fast: Stop at the first failure.
         strict: Whether coercion cases and behaviour checks decide too.
-        watch: Golden files whose opening by the target is noted.
+        golden: The golden file behind them, which must not change while the target runs.
         reproduce: Options that a command must repeat to run the same, e.g. ``("--stream", "original")``.
 
     """
 
     target: Target
-    options: RunOptions
     match: Match
     vectors: Sequence[Vectors]
     vectors_facts: dict[str, str]
+    golden: Golden
     build: str | None = None
     select: str | None = None
     quick: bool = False
     fail_fast: bool = False
     strict: bool = False
     reproduce: tuple[str, ...] = ()
-    watch: tuple[Path, ...] = ()
 
 
 class Plan:

@@ -13,7 +13,8 @@ from posvec.schemas.errors import TargetUnavailable, shorten
 from posvec.schemas.report import Behaviour, Failure, Report, safe_text
 from posvec.verifier.decode import explain_element, explain_run
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
-from posvec.verifier.levels import Match, differences, failing
+from posvec.verifier.levels import differences, failing
+from posvec.verifier.match import Match
 from posvec.verifier.plan import Plan
 from posvec.verifier.verdict import (
     Environment,

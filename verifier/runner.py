@@ -78,6 +78,21 @@ class Session:
     ) -> None:
         self.close()
 
+    def launch(self) -> None:
+        """Begin to start every process, and return at once: what the caller does meanwhile costs no time.
+
+        Raises:
+            InvalidArgument: There is no such interpreter.
+
+        """
+        try:
+            for worker in self._workers:
+                if worker.child is None:
+                    worker.spawn(self._prepared(), self._events, self._capture)
+        except BaseException:
+            self._kill_all()
+            raise
+
     def start(self) -> None:
         """Start every process and load the target in it.
 
@@ -86,10 +101,8 @@ class Session:
             InvalidArgument: There is no such interpreter.
 
         """
+        self.launch()
         try:
-            for worker in self._workers:
-                if worker.child is None:
-                    worker.spawn(self._prepared(), self._events, self._capture)
             while any(worker.state == "starting" for worker in self._workers):
                 self._step()
         except BaseException:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from posvec.schemas.build import Stream
 from posvec.schemas.errors import InvalidArgument
-from posvec.vectors.golden import Golden, locate
+from posvec.vectors.golden import Golden
 from posvec.vectors.known import Vectors
 
 FRESH_LIMIT = 100_000
@@ -17,15 +17,15 @@ FRESH_LIMIT = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The vectors of a run, what a report says about them, and the files they are in."""
+    """The vectors of a run, what a report says about them, and the golden file opened."""
 
     vectors: Sequence[Vectors]
     facts: dict[str, str]
-    files: tuple[Path, ...]
+    golden: Golden
 
 
 def find_vectors(
-    *, vectors: Path | None, stream: Stream | None, fresh: int | None, fresh_seed: int | None, golden: bool
+    *, path: Path, stream: Stream | None, fresh: int | None, fresh_seed: int | None, golden: bool
 ) -> Sources:
     """Open what the options ask for.
 
@@ -40,7 +40,7 @@ def find_vectors(
         raise InvalidArgument("--fresh", fresh, f"a number of cases from 1 to {FRESH_LIMIT}")
     if fresh_seed is not None and not 0 <= fresh_seed < 2**64:
         raise InvalidArgument("--fresh-seed", fresh_seed, "within 0..2**64-1")
-    opened = Golden.open(locate(vectors, stream))
+    opened = Golden.open(path)
     if stream is not None and opened.stream != stream:
         raise InvalidArgument("--stream", stream, f"{opened.stream}, the stream of {opened.path}")
     facts = {"name": opened.name, "stream": opened.stream, "source": "golden", "fresh_seed": ""}
@@ -65,4 +65,4 @@ def find_vectors(
             )
         )
         facts |= {"source": "golden and fresh" if golden else "fresh", "fresh_seed": str(chosen)}
-    return Sources(vectors=found, facts=facts, files=(opened.path.resolve(),))
+    return Sources(vectors=found, facts=facts, golden=opened)

@@ -10,7 +10,8 @@ from posvec.schemas.build import Stream
 from posvec.schemas.manifest import Recording
 from posvec.schemas.report import OUTCOMES, Behaviour, Outcome, VerdictCode
 from posvec.verifier.judge import RunJudgement, levels_held
-from posvec.verifier.levels import NOT_FINITE, TOO_FEW_FOR_CELLS, Match, cell_allowance
+from posvec.verifier.levels import NOT_FINITE, TOO_FEW_FOR_CELLS, cell_allowance
+from posvec.verifier.match import Match
 
 Environment = Mapping[str, str | bool | None]
 

@@ -32,8 +32,8 @@ class Progress(Protocol):
         """No more cases run."""
 
 
-def verify(request: Request, progress: Progress) -> Report:
-    """Run the target on the selected cases and judge what came back.
+def verify(request: Request, session: Session, progress: Progress) -> Report:
+    """Run the target on the selected cases and judge what came back; ``session`` is closed at the end.
 
     Golden values are looked up only after the answers are in: all of them, or a chunk with ``fail_fast``.
 
@@ -41,9 +41,10 @@ def verify(request: Request, progress: Progress) -> Report:
 
     Raises:
         InvalidArgument: ``select`` or ``build`` names nothing.
+        VectorsError: The golden file was changed while the target ran.
 
     """
-    return _Run(Plan(request), progress).report()
+    return _Run(Plan(request), progress).report(session)
 
 
 class _Run:
@@ -52,11 +53,10 @@ class _Run:
         self._seconds: dict[str, float] = {}
         self._interrupted = False
 
-    def report(self) -> Report:
+    def report(self, session: Session) -> Report:
         began = time.monotonic()
         behaviour, problem = Behaviour(), None
-        request = self._plan.request
-        with Session(request.target, self._plan.suite.function, request.options, watch=request.watch) as session:
+        with session:
             try:
                 session.start()
                 self._seconds["start"] = time.monotonic() - began
@@ -93,6 +93,7 @@ class _Run:
                 part = cases[start : start + chunk]
                 answers = self._answers(session, part, done=start, total=len(cases))
                 self._seconds["cases"] = time.monotonic() - began
+                self._plan.request.golden.check_unchanged()
                 judged += [self._judge(case, answers.get(case.id)) for case in part]
                 failed = any(one.result.outcome in FAILURES and one.case.coercion is None for one in judged)
                 if self._interrupted or (self._plan.request.fail_fast and failed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+
 from posvec.generator.draw_table import build
 from posvec.vectors.draws import DEFAULT_PATH
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.generator.draw_table import oracle, store, theorem
 from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.draws import Arithmetic, DrawTable, Recording

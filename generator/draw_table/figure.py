@@ -9,6 +9,7 @@ import click
 import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.ulp import ordered, ulp_distance

@@ -17,8 +17,9 @@ from typing import Any, Final
 import mpmath
 import numpy as np
 from numpy.typing import NDArray
-from posvec.vectors.derive import N_DRAWS
 from scipy import special
+
+from posvec.vectors.derive import N_DRAWS
 
 STDDEV: Final = Fraction(1, 50)
 

@@ -14,10 +14,11 @@ from typing import Final
 
 import click
 import numpy as np
+from scipy import special
+
 from posvec.vectors.derive import N_DRAWS, uniform
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.ulp import Float32, ordered
-from scipy import special
 
 GILES_CENTRAL: Final = (
     2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,

@@ -13,6 +13,7 @@ from typing import Any, Final
 import h5py
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.generator.draw_table.theorem import Proof
 from posvec.vectors import draw_file
 from posvec.vectors.draws import Arithmetic

@@ -50,7 +50,7 @@ def test_an_independent_port_has_the_same_draws_and_is_equivalent(posvec):
     assert ran.out.startswith("SAME DRAWS, OTHER ROUNDING in ")
     assert "of 465,696 elements, at most 3 ULP: not\nexact; --match equivalent accepts it" in ran.out
     assert ran.report["counts"]["value"] == 0
-    assert ran.report["counts"]["rounding"] > 1000
+    assert ran.report["counts"]["rounding"] > 500
     assert ran.report["levels_held"] == ["equivalent", "ulp:3"]
     accepted = posvec("verify", EXAMPLES / "numpy_port.py", "--match", "equivalent")
     assert (accepted.status, accepted.report["verdict"]["code"]) == (0, "equivalent")
@@ -98,7 +98,8 @@ def test_a_finer_uniform_is_told_by_its_cells(posvec, target, bits, expression):
         "from scipy.special import erfinv\n"
         "from posvec.vectors.derive import table_bits\n"
         "def learned_pos_embed_forward(seed, T, d_model):\n"
-        "    words = table_bits([int(seed)], int(d_model), stream='partitionable').reshape(-1)[: int(T) * int(d_model)]\n"
+        "    words = table_bits([int(seed)], int(d_model), stream='partitionable').reshape(-1)\n"
+        "    words = words[: int(T) * int(d_model)]\n"
         f"    u = {expression} * 2 - (1 - 2.0**-24)\n"
         "    return (erfinv(u) * 2**0.5 * 0.02).astype(np.float32)\n"
     )

@@ -7,6 +7,7 @@ from fractions import Fraction
 import h5py
 import numpy as np
 import pytest
+
 from posvec.vectors import derive, draw_file
 from posvec.vectors.draws import DEFAULT_PATH, DrawTable, DrawTableError
 from posvec.vectors.ulp import from_ordered, ordered, ulp_distance
@@ -66,9 +67,7 @@ def test_cells_are_cut_in_the_middle_of_the_gaps(table):
 def test_the_ends_of_the_line_decode_to_no_draw(table):
     ends = np.array([cells[i] for cells, i in zip(table.cell(EVERY[[0, -1]]), (0, 1), strict=True)])
     assert table.decode(from_ordered(ends)).tolist() == [0, derive.N_DRAWS - 1]
-    outside = np.concatenate(
-        [from_ordered(np.add(ends, [-1, 1])), [-np.inf, np.inf, np.nan, -np.nan]]
-    ).astype("f4")
+    outside = np.concatenate([from_ordered(np.add(ends, [-1, 1])), [-np.inf, np.inf, np.nan, -np.nan]]).astype("f4")
     assert table.decode(outside).tolist() == [-1] * 6
 
 

@@ -4,7 +4,8 @@ import pytest
 from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import from_ordered, ordered
-from posvec.verifier.levels import NOT_FINITE, Match, cell_allowance, compare, failing
+from posvec.verifier.levels import NOT_FINITE, cell_allowance, compare, failing
+from posvec.verifier.match import Match
 
 EXPECTED = np.array([0.01, -0.02, 0.03, 1e-6], np.float32)
 

@@ -5,7 +5,8 @@ from posvec.schemas.case import Case
 from posvec.schemas.manifest import Recording
 from posvec.schemas.report import Behaviour, CaseResult
 from posvec.verifier.judge import Judged, judge_run, levels_held
-from posvec.verifier.levels import NOT_FINITE, Comparison, Match
+from posvec.verifier.levels import NOT_FINITE, Comparison
+from posvec.verifier.match import Match
 from posvec.verifier.verdict import environment_notes, percent, reach_verdict, run_notes
 
 

@@ -14,7 +14,8 @@ import click
 def diff(ctx: click.Context, first: Path, second: Path) -> None:
     """Compare two golden files: equal (exit 0), other rounding, other draws, or other cases (exit 1)."""
     from posvec.vectors.diff import diff as compare
-    from posvec.vectors.golden import Golden, locate
+    from posvec.vectors.files import locate
+    from posvec.vectors.golden import Golden
     from posvec.verifier.verdict import percent
 
     a, b = Golden.open(locate(first, None)), Golden.open(locate(second, None))

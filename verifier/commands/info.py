@@ -19,7 +19,8 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
     Without FILE, the golden file shipped with posvec.
     """
     from posvec.schemas.errors import VectorsError, printable
-    from posvec.vectors.golden import Golden, locate
+    from posvec.vectors.files import locate
+    from posvec.vectors.golden import Golden
 
     path = locate(file, stream)
     golden = Golden.open(path)

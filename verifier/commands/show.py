@@ -121,7 +121,8 @@ def _write_npy(path: Path, values: Float32) -> None:
 
 def _arithmetic(build: str | None, table: DrawTable, stream: Stream) -> str:
     """Return the arithmetic that ``--build`` names, itself or through a build in the shipped vectors."""
-    from posvec.vectors.golden import Golden, locate
+    from posvec.vectors.files import locate
+    from posvec.vectors.golden import Golden
     from posvec.verifier.plan import find_recording
 
     if build is None:

@@ -74,13 +74,12 @@ def verify(
     TARGET is package.module:function or path/file.py:function. It runs in a process of its own and sees inputs
     only.
     """
-    from posvec.verifier.levels import Match
+    from posvec.vectors.files import DEFAULT_SUITE, locate
+    from posvec.verifier.match import Match
     from posvec.verifier.options import RunOptions
-    from posvec.verifier.plan import Request
     from posvec.verifier.reports import ReportFile
+    from posvec.verifier.runner import Session
     from posvec.verifier.screen import ScreenProgress, print_report
-    from posvec.verifier.sources import find_vectors
-    from posvec.verifier.verify import verify as run
 
     level = Match.parse(match) if match is not None else None
     options = RunOptions(
@@ -94,24 +93,30 @@ def verify(
     parsed = parse_target(target)
     for file in files:
         file.check_writable()
-    sources = find_vectors(vectors=vectors, stream=stream, fresh=fresh, fresh_seed=fresh_seed, golden=golden)
-    report = run(
-        Request(
+    path = locate(vectors, stream)
+    session = Session(parsed, DEFAULT_SUITE.function, options, watch=(path.resolve(),))
+    with session:
+        session.launch()
+        # Only now NumPy, HDF5 and the golden file: they load while the target's process starts.
+        from posvec.verifier.plan import Request
+        from posvec.verifier.sources import find_vectors
+        from posvec.verifier.verify import verify as run
+
+        sources = find_vectors(path=path, stream=stream, fresh=fresh, fresh_seed=fresh_seed, golden=golden)
+        request = Request(
             target=parsed,
-            options=options,
-            match=level or Match.parse(sources.vectors[0].suite.default_match),
+            match=level or Match.parse(sources.golden.suite.default_match),
             vectors=sources.vectors,
             vectors_facts=sources.facts,
-            watch=sources.files,
+            golden=sources.golden,
             build=build,
             select=select,
             quick=quick,
             fail_fast=fail_fast,
             strict=strict,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
-        ),
-        ScreenProgress(quick=quick, jobs=jobs),
-    )
+        )
+        report = run(request, session, ScreenProgress(quick=quick, jobs=jobs))
     for file in files:
         file.write(report)
     print_report(report)
