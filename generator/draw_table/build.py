@@ -8,7 +8,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -44,7 +44,6 @@ class Collection:
     Attributes:
         orders: the ordered value of every draw, by id.
         recordings: in what ways each came about, by id.
-        describe: descriptions that were in the file already, by id.
 
     """
 
@@ -83,11 +82,11 @@ class Collection:
         wanted = Recording(**build, mode=mode, path="body")
         return next(name for name, recordings in self.recordings.items() if wanted in recordings)
 
-    def forget_paths(self, build: dict[str, str], mode: str) -> None:
-        """Drop what was recorded of a build's small arrays, to be replaced by what is recorded now."""
-        for recordings in self.recordings.values():
-            builds = {r for r in recordings if r == Recording(**build, mode=mode, path=r.path)}
-            recordings -= {r for r in builds if r.path != "body"}
+    def record_path(self, name: str, recording: Recording) -> None:
+        """Say that a build's small arrays use an arithmetic, in place of what was said of them before."""
+        known = self.recordings[name]
+        stale = {r for r in known if r.path != "body" and replace(r, path=recording.path) == recording}
+        self.recordings[name] = (known - stale) | {recording}
 
     def discriminating(self, per_pair: int = 3000) -> NDArray[np.uint32]:
         """Return draws that tell the arithmetics apart, and as many random ones to find unknown ones with."""
@@ -100,23 +99,23 @@ class Collection:
         return np.concatenate([telling, generator.integers(0, N_DRAWS, len(telling))]).astype(np.uint32)
 
 
+def environment(isa: str) -> dict[str, str]:
+    """Return the variables to run a JAX with: none of the caller's JAX settings, and this instruction set."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
+    variables |= {"JAX_PLATFORMS": "cpu", "PYTHONPATH": ""}
+    if isa != "host":
+        variables["XLA_FLAGS"] = f"--xla_cpu_max_isa={isa}"
+    return variables
+
+
 def run(
     interpreter: str, isa: str, folder: Path, *arguments: str
 ) -> tuple[dict[str, str], dict[str, Any]] | None:
     """Run ``record.py`` under an interpreter; None if that XLA cannot be limited to the instruction set."""
     out = folder / "recorded.npz"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
-    environment |= {"JAX_PLATFORMS": "cpu", "PYTHONPATH": ""}
-    if isa != "host":
-        environment["XLA_FLAGS"] = f"--xla_cpu_max_isa={isa}"
     command, *rest = arguments
-    done = subprocess.run(
-        [interpreter, _RECORD, command, out, *rest],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    line = [interpreter, str(_RECORD), command, str(out), *rest]
+    done = subprocess.run(line, env=environment(isa), capture_output=True, text=True, check=False)
     if "Unknown flag" in done.stderr:
         return None
     if done.returncode:
@@ -173,8 +172,9 @@ def probe(
             if not unexplained(collection, arrays, mode, shape):
                 continue
             full = run(interpreter, isa, folder, "full", mode, shape)
-            first, *others = map(ordered, full[1].values()) if full else ()
-            if not all(np.array_equal(first, other) for other in others):
+            at_places = [ordered(values) for values in full[1].values()] if full else []
+            first = at_places[0]
+            if not all(np.array_equal(first, other) for other in at_places):
                 say(f"{build} {mode}: {shape} mixes arithmetics, one of them unknown; trying another shape")
                 continue
             found, _ = collection.add(first, Recording(**build, mode=mode, path=f"in arrays of {shape}"))
@@ -182,14 +182,13 @@ def probe(
         left = {shape: unexplained(collection, arrays, mode, shape) for shape in pending}
         if any(left.values()):
             raise UnexplainedError(f"{build} {mode}: draws with unexplained values, by shape: {left}")
-        collection.forget_paths(build, mode)
         shapes: dict[str, list[str]] = {}
         for shape in PROBE_SHAPES:
             for name in others_than_body(collection, build, arrays, mode, shape):
                 shapes.setdefault(name, []).append(shape)
         for name, where in shapes.items():
             recording = Recording(**build, mode=mode, path=f"in arrays of {', '.join(where)}")
-            collection.recordings[name].add(recording)
+            collection.record_path(name, recording)
             say(f"{recording}: {name}")
 
 

@@ -17,19 +17,18 @@ from posvec.vectors.ulp import ordered, ulp_distance
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-_BINS = 2048
+_BINS_PER_OCTAVE = 8
 
 
 def draw(table: DrawTable, path: Path) -> None:
     """Write the figure: density of gaps, error by draw, and the region of the largest error."""
-    draws = np.arange(N_DRAWS)
     low, high = table.span()
     gaps = low[1:].astype(np.int64) - high[:-1]
     truth = table.correctly_rounded()
     canonical = table.values(table.canonical)
-    figure, (top, middle, bottom) = plt.subplots(3, 1, figsize=(8, 10), layout="constrained")
+    figure, (top, middle, bottom) = plt.subplots(3, 1, figsize=(8, 9), layout="constrained")
     _gaps(top, gaps)
-    _errors(middle, draws, table, truth)
+    _errors(middle, table, truth)
     _worst(bottom, table, truth, canonical)
     # no date and no version, so that the same table gives the same file
     figure.savefig(path, dpi=110, metadata={"Software": None})
@@ -49,17 +48,27 @@ def _gaps(axes: Any, gaps: NDArray[np.int64]) -> None:
     )
 
 
-def _errors(axes: Any, draws: NDArray[np.intp], table: DrawTable, truth: NDArray[np.float32]) -> None:
-    centres = draws.reshape(_BINS, -1).mean(axis=1)
+def _errors(axes: Any, table: DrawTable, truth: NDArray[np.float32]) -> None:
+    """Plot against the distance from the nearer end of the range: that is where the large errors are."""
+    draws = np.arange(N_DRAWS)
+    bins = (np.log2(np.minimum(draws, N_DRAWS - 1 - draws) + 1) * _BINS_PER_OCTAVE).astype(np.intp)
+    places = 2 ** ((np.arange(bins.max() + 1) + 0.5) / _BINS_PER_OCTAVE)
+    largest = np.zeros(len(places), np.int64)
     for arithmetic in table.arithmetics:
-        error = np.abs(ulp_distance(table.values(arithmetic.id), truth)).reshape(_BINS, -1)
-        axes.plot(centres, error.max(axis=1), linewidth=0.7, label=arithmetic.id)
+        error = np.abs(ulp_distance(table.values(arithmetic.id), truth))
+        np.maximum.at(largest, bins, error)
+        if arithmetic.id == table.canonical:
+            canonical = np.zeros_like(largest)
+            np.maximum.at(canonical, bins, error)
+    occupied = np.bincount(bins, minlength=len(places)) > 0
+    axes.plot(places[occupied], largest[occupied], color="#ee6677", label="all arithmetics")
+    axes.plot(places[occupied], canonical[occupied], color="#4477aa", label=table.canonical)
+    axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlim(0, N_DRAWS)
-    axes.set_xlabel("draw")
+    axes.set_xlabel("draws from the nearer end of the range")
     axes.set_ylabel("largest error, ULP")
-    axes.set_title("Distance from the correctly rounded value, largest of 4,096 neighbouring draws")
-    axes.legend(fontsize=6, ncols=2)
+    axes.set_title("Distance from the correctly rounded value")
+    axes.legend(fontsize=7)
 
 
 def _worst(axes: Any, table: DrawTable, truth: NDArray[np.float32], canonical: NDArray[np.float32]) -> None:
@@ -70,9 +79,7 @@ def _worst(axes: Any, table: DrawTable, truth: NDArray[np.float32], canonical: N
     zero = ordered(truth[near]).astype(np.int64)
     cell_low, cell_high = table.cell(near)
     axes.fill_between(near, cell_low - zero, cell_high - zero, color="#dddddd", label="cell", step="mid")
-    axes.fill_between(
-        near, low - zero, high - zero, color="#ee6677", label="span of all arithmetics", step="mid"
-    )
+    axes.fill_between(near, low - zero, high - zero, color="#ee6677", label="span", step="mid")
     axes.set_ylim(-150, 150)
     axes.set_xlabel(f"draw (values near {canonical[centre]:.4f})")
     axes.set_ylabel("ULP from the correctly rounded value")

@@ -22,6 +22,7 @@ import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +35,7 @@ BODY_SHAPE = (32, 16384)
 MODES = ("eager", "jit")
 STDDEV = 0.02
 PROBE_ELEMENTS = 24_000
+PROBE_ARRAYS = 32  # at least so many draws go through each place of an array, to tell its arithmetic
 
 
 def evaluator(shape: tuple[int, int], mode: str) -> Callable[[np.ndarray], np.ndarray]:
@@ -56,7 +58,7 @@ def evaluator(shape: tuple[int, int], mode: str) -> Callable[[np.ndarray], np.nd
     )
     normal = jax.nn.initializers.normal(stddev=STDDEV)
 
-    def init(draws: np.ndarray) -> jax.Array:
+    def init(draws: Any) -> jax.Array:
         return normal(jax.random.wrap_key_data(draws, impl=implementation), shape)
 
     compiled = jax.jit(init) if mode == "jit" else init
@@ -75,9 +77,9 @@ def all_draws(shape: tuple[int, int], mode: str, first: int = 0) -> np.ndarray:
 
 
 def probe(draws: np.ndarray, shape: tuple[int, int], mode: str) -> tuple[np.ndarray, np.ndarray]:
-    """Evaluate about ``PROBE_ELEMENTS`` of the draws; return draws and values, by array and place in it."""
+    """Evaluate ``PROBE_ELEMENTS`` of the draws or more; return draws and values, by array and place in it."""
     size = math.prod(shape)
-    n_arrays = max(2, PROBE_ELEMENTS // size)
+    n_arrays = max(PROBE_ARRAYS, PROBE_ELEMENTS // size)
     generator = np.random.default_rng(size)
     chosen = generator.choice(draws, (n_arrays, size)).astype(np.uint32)
     evaluate = evaluator(shape, mode)

@@ -1,0 +1,128 @@
+"""How the draw table lies in its HDF5 file: names, encodings and the digests that are checked before use.
+
+One arithmetic, the base, is stored as the steps between neighbouring draws (in ULP: a step of the integers
+of :func:`posvec.vectors.ulp.ordered`) in one byte each, with a list of the few steps that need more.
+Everything else is a distance of at most 127 ULP, in one byte, from the base or from an arithmetic stored so.
+
+================================  ======  ===============================================================
+dataset                           dtype   meaning
+================================  ======  ===============================================================
+``base/steps``                    uint8   step from draw k - 1 to k; 0 at draw 0 and at wide steps
+``base/wide_draw``                int32   the draws whose step does not fit
+``base/wide_step``                int32   their steps
+``arithmetics/<id>``              int8    ULP from ``relative_to``; the base itself is an empty dataset
+``correctly_rounded``             int8    ULP from the base to the correctly rounded value
+``span/below``, ``span/above``    uint8   ULP from the base to the lowest and highest of all of these
+================================  ======  ===============================================================
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+FORMAT: Final = "posvec draw table"
+FORMAT_VERSION: Final = 1
+
+BASE_STEPS: Final = "base/steps"
+BASE_WIDE_DRAW: Final = "base/wide_draw"
+BASE_WIDE_STEP: Final = "base/wide_step"
+ARITHMETICS: Final = "arithmetics"
+CORRECTLY_ROUNDED: Final = "correctly_rounded"
+SPAN_BELOW: Final = "span/below"
+SPAN_ABOVE: Final = "span/above"
+
+
+class DrawTableError(OSError):
+    """The draw table is missing, damaged or of a format that this version does not read.
+
+    Attributes:
+        path: the file.
+        problem: what is wrong with it, as a phrase.
+
+    """
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(path, problem)
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"draw table {self.path}: {self.problem}; reinstall posvec or run `make vectors`"
+
+
+def digest(array: NDArray[Any]) -> str:
+    """Return the SHA-256 of an array's elements in C order, little endian, as hex."""
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return hashlib.sha256(plain.data).hexdigest()
+
+
+def content_digest(file: h5py.File) -> str:
+    """Return the SHA-256 of all attributes, among them the digest of each dataset.
+
+    It covers the whole content, so it needs to read no dataset: each is checked against its own digest when
+    it is loaded.
+    """
+    attributes = {
+        "/": {name: value for name, value in _plain(file.attrs).items() if name != "content_sha256"}
+    }
+    file.visititems(lambda name, item: attributes.__setitem__(name, _plain(item.attrs)))
+    return hashlib.sha256(json.dumps(attributes, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(attributes: h5py.AttributeManager) -> dict[str, str | int]:
+    return {name: value if isinstance(value, str) else int(value) for name, value in attributes.items()}
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the root attributes and, by id, those of the arithmetics, after checking them.
+
+    Raises:
+        DrawTableError: the file is missing, not HDF5, of another format, or its attributes were altered.
+
+    """
+    try:
+        with h5py.File(path) as file:
+            if file.attrs.get("format") != FORMAT:
+                raise DrawTableError(path, "it is an HDF5 file, but not a draw table")
+            version = int(file.attrs.get("format_version", 0))
+            if version != FORMAT_VERSION:
+                raise DrawTableError(
+                    path, f"its format is version {version}, this posvec reads {FORMAT_VERSION}"
+                )
+            if content_digest(file) != file.attrs.get("content_sha256"):
+                raise DrawTableError(path, "it is damaged: its content does not match its SHA-256")
+            header = _plain(file.attrs)
+            members = {name: _plain(item.attrs) for name, item in file[ARITHMETICS].items()}
+            return header | {ARITHMETICS: members}
+    except DrawTableError:
+        raise
+    except FileNotFoundError as error:
+        raise DrawTableError(path, "it is missing") from error
+    except (OSError, KeyError, ValueError, RuntimeError, TypeError) as error:
+        raise DrawTableError(path, f"it cannot be read ({error})") from error
+
+
+def read_dataset(path: Path, name: str) -> NDArray[Any]:
+    """Return one dataset, checked against its SHA-256.
+
+    Raises:
+        DrawTableError: the file is missing or damaged.
+
+    """
+    try:
+        with h5py.File(path) as file:
+            dataset = file[name]
+            array: NDArray[Any] = dataset[...]
+            expected = dataset.attrs["sha256"]
+    except (OSError, KeyError, ValueError, RuntimeError) as error:
+        raise DrawTableError(path, f"{name} cannot be read ({error})") from error
+    if digest(array) != expected:
+        raise DrawTableError(path, f"{name} is damaged: it does not match its SHA-256")
+    return array
