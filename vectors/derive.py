@@ -117,9 +117,7 @@ def fold_word(*, path: Sequence[str] = (), index: int = 1, fix_rng_separator: bo
     return int.from_bytes(digest[:4], "big")
 
 
-def param_key(
-    keys: UInt32, *, path: Sequence[str] = (), index: int = 1, fix_rng_separator: bool = False
-) -> UInt32:
+def param_key(keys: UInt32, *, path: Sequence[str] = (), index: int = 1, fix_rng_separator: bool = False) -> UInt32:
     """Return the key that Flax Linen hands to a parameter's initializer.
 
     Args:
@@ -135,9 +133,7 @@ def param_key(
     return fold_in(keys, fold_word(path=path, index=index, fix_rng_separator=fix_rng_separator))
 
 
-def table_bits(
-    seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = TABLE_ROWS
-) -> UInt32:
+def table_bits(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = TABLE_ROWS) -> UInt32:
     """Return the 32-bit words behind the first parameter of a top-level module, of shape ``(rows, d_model)``.
 
     Args:
@@ -161,9 +157,7 @@ def table_bits(
     return out
 
 
-def table_draws(
-    seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = TABLE_ROWS
-) -> UInt32:
+def table_draws(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = TABLE_ROWS) -> UInt32:
     """Return :func:`table_bits` shifted right by nine: the 23-bit integers that alone decide the values.
 
     Returns:

@@ -27,6 +27,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.schemas.errors import VectorsError
+
 FORMAT: Final = "posvec draw table"
 FORMAT_VERSION: Final = 1
 
@@ -39,22 +41,11 @@ SPAN_BELOW: Final = "span/below"
 SPAN_ABOVE: Final = "span/above"
 
 
-class DrawTableError(OSError):
-    """The draw table is missing, damaged or of a format that this version does not read.
-
-    Attributes:
-        path: the file.
-        problem: what is wrong with it, as a phrase.
-
-    """
+class DrawTableError(VectorsError):
+    """The draw table is missing, damaged or of a format that this version does not read."""
 
     def __init__(self, path: Path, problem: str) -> None:
-        super().__init__(path, problem)
-        self.path = path
-        self.problem = problem
-
-    def __str__(self) -> str:
-        return f"draw table {self.path}: {self.problem}; reinstall posvec or run `make vectors`"
+        super().__init__(path, f"the draw table {problem}", remedy="reinstall posvec or run `make vectors`")
 
 
 def digest(array: NDArray[Any]) -> str:
@@ -69,9 +60,7 @@ def content_digest(file: h5py.File) -> str:
     It covers the whole content, so it needs to read no dataset: each is checked against its own digest when
     it is loaded.
     """
-    attributes = {
-        "/": {name: value for name, value in _plain(file.attrs).items() if name != "content_sha256"}
-    }
+    attributes = {"/": {name: value for name, value in _plain(file.attrs).items() if name != "content_sha256"}}
     file.visititems(lambda name, item: attributes.__setitem__(name, _plain(item.attrs)))
     return hashlib.sha256(json.dumps(attributes, sort_keys=True).encode()).hexdigest()
 
@@ -90,23 +79,21 @@ def read_header(path: Path) -> dict[str, Any]:
     try:
         with h5py.File(path) as file:
             if file.attrs.get("format") != FORMAT:
-                raise DrawTableError(path, "it is an HDF5 file, but not a draw table")
+                raise DrawTableError(path, "is an HDF5 file of another kind")
             version = int(file.attrs.get("format_version", 0))
             if version != FORMAT_VERSION:
-                raise DrawTableError(
-                    path, f"its format is version {version}, this posvec reads {FORMAT_VERSION}"
-                )
+                raise DrawTableError(path, f"has format version {version}, and this posvec reads {FORMAT_VERSION}")
             if content_digest(file) != file.attrs.get("content_sha256"):
-                raise DrawTableError(path, "it is damaged: its content does not match its SHA-256")
+                raise DrawTableError(path, "is damaged: its content does not match its SHA-256")
             header = _plain(file.attrs)
             members = {name: _plain(item.attrs) for name, item in file[ARITHMETICS].items()}
             return header | {ARITHMETICS: members}
     except DrawTableError:
         raise
     except FileNotFoundError as error:
-        raise DrawTableError(path, "it is missing") from error
+        raise DrawTableError(path, "is missing") from error
     except (OSError, KeyError, ValueError, RuntimeError, TypeError) as error:
-        raise DrawTableError(path, f"it cannot be read ({error})") from error
+        raise DrawTableError(path, f"cannot be read ({error})") from error
 
 
 def read_dataset(path: Path, name: str) -> NDArray[Any]:
@@ -122,7 +109,7 @@ def read_dataset(path: Path, name: str) -> NDArray[Any]:
             array: NDArray[Any] = dataset[...]
             expected = dataset.attrs["sha256"]
     except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise DrawTableError(path, f"{name} cannot be read ({error})") from error
+        raise DrawTableError(path, f"cannot be read at {name} ({error})") from error
     if digest(array) != expected:
-        raise DrawTableError(path, f"{name} is damaged: it does not match its SHA-256")
+        raise DrawTableError(path, f"is damaged: {name} does not match its SHA-256")
     return array

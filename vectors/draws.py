@@ -92,14 +92,11 @@ class DrawTable:
             Arithmetic(
                 id=name,
                 description=header["arithmetics"][name]["description"],
-                recordings=tuple(
-                    map(Recording.from_dict, json.loads(header["arithmetics"][name]["recordings"]))
-                ),
+                recordings=tuple(map(Recording.from_dict, json.loads(header["arithmetics"][name]["recordings"]))),
             )
             for name in json.loads(header["order"])
         )
         self._stored: dict[str, NDArray[Any]] = {}
-        self._starts: Int32 | None = None
         self._lock = threading.RLock()
 
     @classmethod
@@ -167,30 +164,29 @@ class DrawTable:
         end where the accept interval does.
         """
         index = _indices(draws)
-        starts = self._cell_starts()
-        return starts[index], starts[index + 1] - np.int32(1)
+        return self._cell_starts(index), self._cell_starts(index + 1) - np.int32(1)
 
     def decode(self, values: NDArray[Any]) -> Int32:
         """Return the draw in whose cell each value lies, int32, the shape of ``values``.
 
         -1 where a value lies in no cell: beyond both ends of the table, infinite or NaN.
         """
-        starts = self._cell_starts()
-        found = np.searchsorted(starts, ordered(values), side="right").astype(np.int32) - np.int32(1)
-        return np.where(found < N_DRAWS, found, np.int32(-1))
+        order = ordered(values)
+        # The canonical value of each draw lies in its cell, so only one neighbour can be meant instead.
+        nearest = np.searchsorted(self._base(), order, side="right") - 1
+        found = nearest + (order >= self._cell_starts(nearest + 1))
+        low, high = self.accept(np.array([0, N_DRAWS - 1]))
+        inside = (order >= low[0]) & (order <= high[1])
+        return np.where(inside, found, -1).astype(np.int32)
 
-    def _cell_starts(self) -> Int32:
-        """Return the first ordered integer of each cell, and at the end the one after the last cell."""
-        with self._lock:
-            if self._starts is None:
-                low, high = self.span()
-                starts = np.empty(N_DRAWS + 1, dtype=np.int32)
-                # halves first: a gap across zero is wider than int32
-                starts[1:-1] = high[:-1] + ((low[1:].astype(np.int64) - high[:-1] - 1) // 2 + 1)
-                starts[0] = low[0] - self.slack_ulp
-                starts[-1] = high[-1] + self.slack_ulp + 1
-                self._starts = starts
-            return self._starts
+    def _cell_starts(self, index: NDArray[np.intp]) -> Int32:
+        """Return the first ordered integer of each of these cells; at 2**23 the one after the last cell."""
+        below, above = self._span(np.maximum(index - 1, 0))[1], self._span(np.minimum(index, N_DRAWS - 1))[0]
+        # halves first: a gap across zero is wider than int32
+        starts = below + ((above.astype(np.int64) - below - 1) // 2 + 1)
+        starts = np.where(index == 0, above - np.int64(self.slack_ulp), starts)
+        starts = np.where(index == N_DRAWS, below + np.int64(self.slack_ulp + 1), starts)
+        return starts.astype(np.int32)
 
     def _span(self, index: Any) -> tuple[Int32, Int32]:
         base = self._base()[index]

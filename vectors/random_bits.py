@@ -26,9 +26,7 @@ def check_stream(stream: str) -> None:
         raise ValueError(f"stream must be one of {', '.join(get_args(Stream))}, got {stream!r}")
 
 
-def random_bits(
-    keys: UInt32, size: int, *, stream: Stream, start: int = 0, stop: int | None = None
-) -> UInt32:
+def random_bits(keys: UInt32, size: int, *, stream: Stream, start: int = 0, stop: int | None = None) -> UInt32:
     """Return words ``start..stop`` of ``jax.random.bits(key, (size,))`` for each key.
 
     The partitionable word i is the xor of the block of counter ``(0, i)``. The original stream pairs
