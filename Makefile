@@ -68,6 +68,10 @@ vectors: $(VENV)/test.stamp
 test-matrix: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix verify
 
+exactness: $(VENV)/test.stamp
+	$(BIN)/python -m posvec.generator.draw_table.ports
+	$(BIN)/python -m posvec.generator.draw_table.figure docs/exactness.png
+
 bench: $(VENV)/test.stamp
 	$(BIN)/python tests/bench.py
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from posvec.schemas.build import Stream
 from posvec.schemas.errors import PosvecError
 
 STAMP = "posvec-ready.txt"
@@ -37,6 +38,11 @@ class Pins:
     first_python: int
     last_python: int
     ml_dtypes: str = "0.6.0"
+
+    @property
+    def default_stream(self) -> Stream:
+        """The stream that this JAX draws unless it is told otherwise."""
+        return "original" if self.jax.startswith("0.4.") else "partitionable"
 
     @property
     def requirements(self) -> tuple[str, ...]:

@@ -109,7 +109,9 @@ def reference_overhead() -> tuple[float, float]:
         bare.append(float(done.stdout))
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "r.json"
-            command(POSVEC, "verify", str(reference), "--select", "*/d_model=4/T=*[0-9]", "--report", f"json={report}")()
+            command(
+                POSVEC, "verify", str(reference), "--select", "*/d_model=4/T=*[0-9]", "--report", f"json={report}"
+            )()
             verified.append(json.loads(report.read_text())["seconds"]["cases"])
     return statistics.median(bare), statistics.median(verified) - statistics.median(bare)
 

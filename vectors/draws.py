@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
 from posvec.vectors import draw_file
 from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.draw_file import DrawTableError

@@ -39,7 +39,7 @@ def prepare(target: Target, attribute: str, python: str | None, scratch: str, wa
             "path": path,
             "module": target.module,
             "attribute": attribute,
-            "watch": [os.path.abspath(path) for path in watch],
+            "watch": [str(path.absolute()) for path in watch],
         },
     )
 

@@ -18,9 +18,7 @@ from posvec.vectors.draws import DEFAULT_PATH
     default=DEFAULT_PATH,
     help="The file to write; what it holds already is kept.",
 )
-@click.option(
-    "--isa", "isas", multiple=True, default=build.ISAS, help="Limits XLA to this instruction set too."
-)
+@click.option("--isa", "isas", multiple=True, default=build.ISAS, help="Limits XLA to this instruction set too.")
 def main(interpreters: tuple[str, ...], output: Path, isas: tuple[str, ...]) -> None:
     """Record the JAX of each of INTERPRETERS (pythons with jax and numpy), prove and write the draw table.
 

@@ -108,9 +108,7 @@ def environment(isa: str) -> dict[str, str]:
     return variables
 
 
-def run(
-    interpreter: str, isa: str, folder: Path, *arguments: str
-) -> tuple[dict[str, str], dict[str, Any]] | None:
+def run(interpreter: str, isa: str, folder: Path, *arguments: str) -> tuple[dict[str, str], dict[str, Any]] | None:
     """Run ``record.py`` under an interpreter; None if that XLA cannot be limited to the instruction set."""
     out = folder / "recorded.npz"
     command, *rest = arguments
@@ -157,9 +155,7 @@ def record(
             probe(collection, interpreter, isa, folder, say)
 
 
-def probe(
-    collection: Collection, interpreter: str, isa: str, folder: Path, say: Callable[[str], None]
-) -> None:
+def probe(collection: Collection, interpreter: str, isa: str, folder: Path, say: Callable[[str], None]) -> None:
     """Find the arithmetics of an environment's small and ragged arrays, recording new ones whole."""
     np.save(folder / "draws.npy", collection.discriminating())
     answer = run(interpreter, isa, folder, "probe", str(folder / "draws.npy"), *PROBE_SHAPES)

@@ -17,6 +17,7 @@ from typing import Any, Final, cast
 import click
 import numpy as np
 from numpy.typing import NDArray
+
 from posvec.generator.draw_table.build import ISAS, environment
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable

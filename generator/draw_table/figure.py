@@ -43,9 +43,7 @@ def _gaps(axes: Any, gaps: NDArray[np.int64]) -> None:
     axes.set_ylim(bottom=0.5)
     axes.set_xlabel("gap between the spans of neighbouring draws, ULP")
     axes.set_ylabel("pairs of neighbours")
-    axes.set_title(
-        f"No two spans touch: smallest gap {gaps.min()} ULP ({(gaps > 40).sum():,} are wider than 40)"
-    )
+    axes.set_title(f"No two spans touch: smallest gap {gaps.min()} ULP ({(gaps > 40).sum():,} are wider than 40)")
 
 
 def _errors(axes: Any, table: DrawTable, truth: NDArray[np.float32]) -> None:

@@ -57,9 +57,7 @@ def correctly_rounded(stddev: Fraction = STDDEV) -> CorrectlyRounded:
     inverse = special.erfinv(uniform)
     worst = float(np.max(np.abs(_newton_correction(uniform, inverse) / inverse)))
     if worst > TIE_MARGIN / 50:
-        raise ArithmeticError(
-            f"scipy.special.erfinv is off by {worst:.1e}, more than ties at {TIE_MARGIN} allow"
-        )
+        raise ArithmeticError(f"scipy.special.erfinv is off by {worst:.1e}, more than ties at {TIE_MARGIN} allow")
     exact = float(stddev) * np.sqrt(2.0) * inverse
     values = exact.astype(np.float32)
     near = np.flatnonzero(_distance_from_tie(exact, values) < TIE_MARGIN)

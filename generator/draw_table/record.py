@@ -121,9 +121,7 @@ def main(arguments: list[str]) -> None:
     elif command == "full":
         mode, shape = rest
         size = math.prod(parse_shape(shape))
-        arrays = {
-            f"{mode} {first}": all_draws(parse_shape(shape), mode, first) for first in (0, size // 2 + 1)
-        }
+        arrays = {f"{mode} {first}": all_draws(parse_shape(shape), mode, first) for first in (0, size // 2 + 1)}
     else:
         raise SystemExit(f"record.py takes body, probe or full, got {command!r}")
     build = {"jax": jax.__version__, "machine": platform.machine(), "isa": widest_isa()}

@@ -59,9 +59,7 @@ def write(
             for arithmetic in arithmetics:
                 parent = parents[arithmetic.id]
                 difference = orders[arithmetic.id] - orders[parent] if parent else np.empty(0, np.int32)
-                dataset = _write(
-                    file, f"{draw_file.ARITHMETICS}/{arithmetic.id}", _narrow(difference, np.int8)
-                )
+                dataset = _write(file, f"{draw_file.ARITHMETICS}/{arithmetic.id}", _narrow(difference, np.int8))
                 dataset.attrs["description"] = arithmetic.description
                 dataset.attrs["relative_to"] = parent
                 dataset.attrs["recordings"] = json.dumps([r.to_dict() for r in arithmetic.recordings])

@@ -254,14 +254,14 @@ def test_the_file_is_small():
 
 
 def test_a_missing_file_says_what_to_do(tmp_path):
-    with pytest.raises(DrawTableError, match="it is missing; reinstall posvec or run `make vectors`"):
+    with pytest.raises(DrawTableError, match="the draw table is missing; reinstall posvec or run `make vectors`"):
         DrawTable.load(tmp_path / "none.h5")
 
 
 def test_a_file_that_is_no_hdf5_is_refused(tmp_path):
     path = tmp_path / "text.h5"
     path.write_text("not HDF5")
-    with pytest.raises(DrawTableError, match="it cannot be read") as caught:
+    with pytest.raises(DrawTableError, match="the draw table cannot be read") as caught:
         DrawTable.load(path)
     assert caught.value.path == path
 
@@ -269,8 +269,8 @@ def test_a_file_that_is_no_hdf5_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("alter", "problem"),
     [
-        (lambda f: f.attrs.__setitem__("format", "golden"), "it is an HDF5 file, but not a draw table"),
-        (lambda f: f.attrs.__setitem__("format_version", 99), "its format is version 99"),
+        (lambda f: f.attrs.__setitem__("format", "golden"), "is an HDF5 file of another kind"),
+        (lambda f: f.attrs.__setitem__("format_version", 99), "has format version 99"),
         (lambda f: f.attrs.__setitem__("slack_ulp", 400), "does not match its SHA-256"),
         (lambda f: f["correctly_rounded"].attrs.__setitem__("sha256", "0"), "does not match its SHA-256"),
     ],
@@ -291,7 +291,7 @@ def test_an_altered_array_is_refused_when_loaded_and_no_other(tmp_path):
         file[draw_file.CORRECTLY_ROUNDED][12345] += 1
     table = DrawTable.load(path)
     table.values_at(table.canonical, np.array([12345]))
-    with pytest.raises(DrawTableError, match="correctly_rounded is damaged"):
+    with pytest.raises(DrawTableError, match="is damaged: correctly_rounded"):
         table.correctly_rounded()
 
 
