@@ -58,6 +58,7 @@ test-slow: $(VENV)/test.stamp
 
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/python .ci/link_tree.py $(VENV)/tree
 	MYPYPATH=$(VENV)/tree $(BIN)/mypy -p posvec
 	cd $(VENV)/tree && ../bin/lint-imports --config ../../pyproject.toml --no-cache

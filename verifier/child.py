@@ -37,7 +37,7 @@ _SEEN_MODULES = set(sys.modules)
 _FOREIGN = {os.path.abspath(_entry) for _entry in os.environ.get("PYTHONPATH", "").split(os.pathsep)}
 sys.path[:] = [_entry for _entry in sys.path if os.path.abspath(_entry or ".") not in _FOREIGN]
 
-import _signal
+import _signal  # noqa: E402
 import faulthandler  # noqa: E402
 import gc  # noqa: E402
 import json.decoder  # noqa: E402
