@@ -77,9 +77,9 @@ def verify(
     from posvec.vectors.files import DEFAULT_SUITE, locate
     from posvec.verifier.match import Match
     from posvec.verifier.options import RunOptions
+    from posvec.verifier.progress import ScreenProgress
     from posvec.verifier.reports import ReportFile
     from posvec.verifier.runner import Session
-    from posvec.verifier.screen import ScreenProgress, print_report
 
     level = Match.parse(match) if match is not None else None
     options = RunOptions(
@@ -99,6 +99,7 @@ def verify(
         session.launch()
         # Only now NumPy, HDF5 and the golden file: they load while the target's process starts.
         from posvec.verifier.plan import Request
+        from posvec.verifier.screen import print_report
         from posvec.verifier.sources import find_vectors
         from posvec.verifier.verify import verify as run
 
