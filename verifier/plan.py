@@ -12,8 +12,8 @@ from posvec.schemas.suite import Suite
 from posvec.vectors.golden import Golden
 from posvec.vectors.known import Known, Vectors
 from posvec.verifier.match import Match
+from posvec.verifier.running.target import Target
 from posvec.verifier.selection import Selection, select
-from posvec.verifier.target import Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

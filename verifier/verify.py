@@ -13,7 +13,7 @@ from posvec.schemas.report import Behaviour, CaseResult, Report, safe_text
 from posvec.verifier.judge import FAILURES, Judged, judge_case
 from posvec.verifier.plan import Plan, Request
 from posvec.verifier.reporting import Observed, build_report
-from posvec.verifier.runner import Session
+from posvec.verifier.running.runner import Session
 
 BEHAVIOUR_CASES = 32
 _FAIL_FAST_CHUNK = 64
@@ -127,7 +127,7 @@ class _Run:
         if self._interrupted:
             return Behaviour(skipped="interrupted")
         if not cases:
-            return Behaviour(skipped="no case returned an array of the right layout")
+            return Behaviour(skipped="no case gave values in the right layout")
         began = time.monotonic()
         try:
             seen = session.behaviour(cases)

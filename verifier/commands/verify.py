@@ -8,7 +8,7 @@ import click
 from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
-from posvec.verifier.target import parse_target
+from posvec.verifier.running.target import parse_target
 
 
 @click.command()
@@ -76,10 +76,10 @@ def verify(
     """
     from posvec.vectors.files import DEFAULT_SUITE, locate
     from posvec.verifier.match import Match
-    from posvec.verifier.options import RunOptions
     from posvec.verifier.progress import ScreenProgress
     from posvec.verifier.reports import ReportFile
-    from posvec.verifier.runner import Session
+    from posvec.verifier.running.options import RunOptions
+    from posvec.verifier.running.runner import Session
 
     level = Match.parse(match) if match is not None else None
     options = RunOptions(

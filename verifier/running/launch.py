@@ -1,0 +1,58 @@
+"""What it takes to start a target's process: the interpreter, the first request, the environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from posvec.verifier.running.target import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launch:
+    """What it takes to start a target's process, the same each time.
+
+    Attributes:
+        python: The interpreter.
+        request: The first request, without the token: where the target is.
+        environment: The environment variables of the process.
+
+    """
+
+    python: str
+    request: Mapping[str, Any]
+    environment: Mapping[str, str]
+
+
+def prepare(target: Target, attribute: str, python: str | None, scratch: str, watch: Sequence[Path]) -> Launch:
+    """Return what starts ``target``: the user's own environment, but temporary files go to ``scratch``."""
+    # Not resolve(): a target that is a symbolic link is to see the name that it was called by.
+    path = None if target.path is None else os.path.abspath(target.path)  # noqa: PTH100
+    return Launch(
+        python=python or sys.executable,
+        environment={**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), scratch)},
+        request={
+            "path": path,
+            "module": target.module,
+            "attribute": attribute,
+            "watch": [str(path.absolute()) for path in watch],
+        },
+    )
+
+
+def make_scratch() -> str:
+    """Make a folder for a target's temporary files: a process that is killed deletes none."""
+    import tempfile
+
+    return tempfile.mkdtemp(prefix="posvec-")
+
+
+def remove_scratch(path: str) -> None:
+    """Delete such a folder with all that is in it."""
+    import shutil
+
+    shutil.rmtree(path, ignore_errors=True)
