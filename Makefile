@@ -61,7 +61,7 @@ lint: $(VENV)/lint.stamp
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/python .ci/link_tree.py $(VENV)/tree
 	MYPYPATH=$(VENV)/tree $(BIN)/mypy -p posvec
-	cd $(VENV)/tree && ../bin/lint-imports --config ../../pyproject.toml --no-cache
+	cd $(VENV)/tree && ../bin/lint-imports ../../pyproject.toml --no-cache --no-logo
 
 vectors: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix record

@@ -68,18 +68,19 @@ class _Run:
             except KeyboardInterrupt:
                 self._interrupted = True
                 judged = [self._judge(case, None) for case in self._plan.cases]
-            self._seconds["total"] = time.monotonic() - began
-            observed = Observed(
-                judged=judged,
-                behaviour=behaviour,
-                environment=dict(session.environment),
-                output=session.output.text,
-                notes=tuple(session.notes),
-                restarts=session.restarts,
-                seconds=self._seconds,
-                interrupted=self._interrupted,
-                problem=problem,
-            )
+        self._seconds["total"] = time.monotonic() - began
+        # Only now is all in that the target printed: answers come on another pipe.
+        observed = Observed(
+            judged=judged,
+            behaviour=behaviour,
+            environment=dict(session.environment),
+            output=session.output.text,
+            notes=tuple(session.notes),
+            restarts=session.restarts,
+            seconds=self._seconds,
+            interrupted=self._interrupted,
+            problem=problem,
+        )
         return build_report(self._plan, observed)
 
     def _run_cases(self, session: Session) -> list[Judged]:

@@ -544,7 +544,7 @@ class Watch:
         """Return the notes since the last time."""
         module = _modules.get("posvec")
         origin = getattr(module, "__file__", None)
-        if type(origin) is str and origin.startswith(os.path.dirname(_HERE) + os.sep):
+        if type(origin) is str and origin.startswith(os.path.dirname(os.path.dirname(_HERE)) + os.sep):
             self._note("imports posvec")
         notes, self._said = self.notes[self._said :], len(self.notes)
         return notes

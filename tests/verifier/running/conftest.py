@@ -82,3 +82,11 @@ def gone(pids: list[int]) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def printed(session: Session, words: int) -> list[str]:
+    """Return the words that the target has printed, once there are so many: answers come on another pipe."""
+    deadline = time.monotonic() + 10
+    while len(session.output.text.split()) < words and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return session.output.text.split()

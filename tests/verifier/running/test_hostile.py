@@ -15,7 +15,7 @@ from posvec.schemas.errors import TargetUnavailable
 from posvec.verifier.running.runner import RunOptions, Session
 from posvec.verifier.running.target import parse_target
 
-from .conftest import alive, cases, gone
+from .conftest import alive, cases, gone, printed
 
 ONES = "np.ones(4, np.float32)"
 ONES_BYTES = b"\x00\x00\x80\x3f" * 4
@@ -391,7 +391,7 @@ def left_behind(open_session, start):
             {start}
     """) as session:
         [answer] = session.run(cases(1))
-        pids = [int(word) for word in session.output.text.split()]
+        pids = [int(word) for word in printed(session, 1)]
         assert pids, answer
         assert all(alive(pid) for pid in pids)
     return pids
@@ -424,7 +424,7 @@ def test_processes_left_by_a_crash_are_gone_too(open_session):
             os._exit(1)
     """) as session:
         assert [a.kind for a in session.run(cases(1))] == ["crash"]
-        assert gone([int(session.output.text)])
+        assert gone([int(printed(session, 1)[0])])
 
 
 @linux_only
@@ -439,7 +439,7 @@ def test_a_target_that_strikes_its_supervisor(open_session, strike):
             return T
     """) as session:
         got = list(session.run(cases(3)))
-        pids = [int(word) for word in session.output.text.split()]
+        pids = [int(word) for word in printed(session, 2)]
         assert len(pids) == 2
     assert [a.kind for a in got] == ["other"] * 3
     assert gone(pids)

@@ -18,7 +18,7 @@ from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.running.runner import RunOptions, Session
 from posvec.verifier.running.target import parse_target
 
-from .conftest import alive, cases, gone
+from .conftest import alive, cases, gone, printed
 
 ZEROS = """
     import numpy as np
@@ -430,7 +430,7 @@ def test_temporary_files_are_gone(open_session):
             print(tempfile.mkdtemp())
     """) as session:
         list(session.run(cases(1)))
-        path = Path(session.output.text.strip())
+        path = Path(printed(session, 1)[0])
         assert path.is_dir()
     assert not path.exists()
     assert not path.parent.exists()
