@@ -270,5 +270,5 @@ if __name__ == "__main__":
     try:
         main(standalone_mode=False)
     except PosvecError as error:
-        click.echo(f"posvec: error: {error}", err=True)
+        click.echo(f"posvec: {error}", err=True)
         sys.exit(error.exit_code)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from posvec.generator.draw_table import build
+from posvec.schemas.errors import PosvecError
 from posvec.vectors.draws import DEFAULT_PATH
 
 
@@ -35,4 +37,8 @@ def main(interpreters: tuple[str, ...], output: Path, isas: tuple[str, ...]) -> 
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main(standalone_mode=False)
+    except PosvecError as error:
+        click.echo(f"posvec: {error}", err=True)
+        sys.exit(error.exit_code)

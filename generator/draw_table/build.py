@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.generator.draw_table import oracle, store, theorem
+from posvec.schemas.errors import PosvecError
 from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.draws import Arithmetic, DrawTable, Recording
 from posvec.vectors.ulp import Int32, ordered
@@ -33,7 +34,7 @@ CANONICAL: Final = ("0.10.2", "eager", ("AVX2", "AVX512"))
 _RECORD: Final = Path(__file__).with_name("record.py")
 
 
-class UnexplainedError(ArithmeticError):
+class UnexplainedError(PosvecError, ArithmeticError):
     """A build gives values that no recorded arithmetic gives and that no one shape records cleanly."""
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.schemas.errors import PosvecError
 from posvec.vectors.ulp import Int32
 
 
@@ -39,7 +40,7 @@ class Proof:
         return int(self.gaps.min())
 
 
-class TheoremBrokenError(ArithmeticError):
+class TheoremBrokenError(PosvecError, ArithmeticError):
     """A recording for which a float32 would no longer tell its draw.
 
     Attributes:
