@@ -258,11 +258,11 @@ def canonical(collection: Collection) -> str:
 
 
 def describe(recordings: Iterable[Recording]) -> str:
-    """Return in a line which builds compute so in wide arrays, and whether others do elsewhere."""
+    """Return in a line which builds compute so in wide arrays, or in which arrays if in no wide one."""
     bodies = sorted((r for r in recordings if r.path == "body"), key=_age)
     if not bodies:
         first = min(recordings, key=_age)
-        return f"in some arrays of JAX {first.jax}, {first.isa}: {first.path}"
+        return f"no wide array computes so; JAX {first.jax}, {first.isa}, {first.path}"
     versions = list(dict.fromkeys(r.jax for r in bodies))
     fma = "FMA" if any(r.isa in ("AVX2", "AVX512") for r in bodies) else "no FMA"
     once = all(r.mode == "jit" for r in bodies) or any(_age(r)[0] >= (0, 12) for r in bodies)
