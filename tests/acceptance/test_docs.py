@@ -1,0 +1,29 @@
+"""What the documents show, run as it stands."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+
+from posvec.vectors.golden import Golden, table_case
+from tests.acceptance.conftest import ROOT
+
+
+def test_the_five_lines_that_read_a_golden_file_without_posvec_read_it(tmp_path):
+    page = (ROOT / "docs" / "golden-files.md").read_text()
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]
+    script = tmp_path / "read.py"
+    script.write_text(
+        code + "import sys\nsys.stdout.buffer.write(expected.tobytes())\nassert 'posvec' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, script], cwd=ROOT / "vectors", capture_output=True, check=True)
+    golden = Golden.open(ROOT / "vectors" / "learned_pos_embed.h5")
+    known = golden.known(table_case(golden.name, seed=42, T=3, d_model=4))
+    assert np.frombuffer(done.stdout, np.float32).tobytes() == known.expected.tobytes()
+
+
+def test_every_link_between_documents_leads_somewhere():
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
