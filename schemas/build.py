@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from posvec.schemas.reading import one_of, read
+
 Mode = Literal["eager", "jit"]
 Stream = Literal["partitionable", "original"]
+MODES: tuple[Mode, ...] = ("eager", "jit")
 STREAMS: tuple[Stream, ...] = ("partitionable", "original")
 
 CANONICAL_LABEL = "JAX 0.10.2 eager, FMA"
@@ -88,9 +91,8 @@ class Build:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Build:
         """Read what :meth:`to_dict` wrote."""
-        fields = dict(data)
-        fields.pop("id", None)
-        fields.pop("label", None)
+        fields: dict[str, Any] = {name: read(data, name, str) for name in cls.__slots__}
+        one_of(fields["mode"], MODES)
         return cls(**fields)
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from posvec.schemas.axes import Axis
-from posvec.schemas.build import CANONICAL_LABEL, Build, Stream
+from posvec.schemas.build import CANONICAL_LABEL, STREAMS, Build, Stream
+from posvec.schemas.reading import one_of, read
 from posvec.schemas.suite import Suite
 
 FORMAT = "posvec-golden"
@@ -16,6 +18,9 @@ FORMAT_VERSION = 1
 SCHEMA_FILE = "golden.schema.json"
 LICENSE = "CC0-1.0"
 EXPECTED_ID = "r00"
+_RECORDING_ID = re.compile(r"r[0-9]{2,4}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +53,13 @@ class Recording:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Recording:
         """Read what :meth:`to_dict` wrote."""
+        arithmetics = read(data, "arithmetics", list)
+        if not all(type(name) is str for name in arithmetics) or len(set(arithmetics)) != len(arithmetics):
+            raise TypeError("arithmetics must be distinct names")
         return cls(
-            id=data["id"],
-            builds=tuple(Build.from_dict(build) for build in data["builds"]),
-            arithmetics=tuple(data["arithmetics"]),
+            id=_matching(read(data, "id", str), _RECORDING_ID),
+            builds=tuple(Build.from_dict(build) for build in read(data, "builds", list)),
+            arithmetics=tuple(arithmetics),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -119,24 +127,32 @@ class Manifest:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Manifest:
-        """Read what :meth:`to_dict` wrote; the JSON Schema has checked its form.
+        """Read what :meth:`to_dict` wrote, strictly.
+
+        A document that ``golden.schema.json`` refuses either raises here or is not what :meth:`to_json` writes.
 
         Raises:
-            InvalidArgument: An axis or value is outside what the suite allows.
+            KeyError, TypeError, ValueError: A field is missing, of the wrong type, or outside what is allowed.
 
         """
-        suite = Suite.from_dict(data["suite"])
+        suite = Suite.from_dict(read(data, "suite", dict))
+        axes, accept = read(data, "axes", dict), read(data, "accept", dict)
+        provenance = read(data, "provenance", dict)
+        recordings = tuple(Recording.from_dict(recording) for recording in read(data, "recordings", list))
+        rows, slack = read(read(data, "storage", dict), "rows", int), read(accept, "slack_ulp", int)
+        if not recordings or rows < 1 or slack < 0 or not _NAME.fullmatch(suite.name) or suite.output.rank < 0:
+            raise ValueError("recordings, rows, slack_ulp, name or rank is out of range")
         return cls(
             suite=suite,
-            stream=data["stream"],
-            axes={p.name: p.parse(data["axes"][p.name], option=f"axes.{p.name}") for p in suite.parameters},
-            rows=data["storage"]["rows"],
-            recordings=tuple(Recording.from_dict(recording) for recording in data["recordings"]),
-            slack_ulp=data["accept"]["slack_ulp"],
-            draw_table_sha256=data["accept"]["draw_table_sha256"],
-            command=data["provenance"]["command"],
-            posvec=data["provenance"]["posvec"],
-            content_sha256=data["content_sha256"],
+            stream=one_of(read(data, "stream", str), STREAMS),  # type: ignore[arg-type]
+            axes={p.name: p.parse(read(axes, p.name, str), option=f"axes.{p.name}") for p in suite.parameters},
+            rows=rows,
+            recordings=recordings,
+            slack_ulp=slack,
+            draw_table_sha256=_matching(read(accept, "draw_table_sha256", str), _SHA256),
+            command=read(provenance, "command", str),
+            posvec=read(provenance, "posvec", str),
+            content_sha256=_matching(read(data, "content_sha256", str), _SHA256),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -179,3 +195,9 @@ def _canonical_first(build: Build) -> tuple[bool, bool, bool, bool, str]:
         build.isa == "native",
         build.id,
     )
+
+
+def _matching(text: str, pattern: re.Pattern[str]) -> str:
+    if pattern.fullmatch(text) is None:
+        raise ValueError(f"{text[:80]!r} does not match {pattern.pattern}")
+    return text

@@ -8,6 +8,7 @@ from typing import Any
 
 from posvec.schemas.axes import Axis
 from posvec.schemas.errors import InvalidArgument
+from posvec.schemas.reading import one_of, read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +19,16 @@ class Parameter:
     kind: str
     minimum: int
     maximum: int
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Parameter:
+        """Read one entry of :meth:`Suite.to_dict`."""
+        return cls(
+            name=read(data, "name", str),
+            kind=one_of(read(data, "kind", str), ("int",)),
+            minimum=read(data, "minimum", int),
+            maximum=read(data, "maximum", int),
+        )
 
     def parse(self, text: str, *, option: str) -> Axis:
         """Read a command line's list of values for this argument; ``option`` names it in errors."""
@@ -42,6 +53,11 @@ class Output:
     dtype: str
     rank: int
     shape: str
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Output:
+        """Read the output of :meth:`Suite.to_dict`."""
+        return cls(dtype=read(data, "dtype", str), rank=read(data, "rank", int), shape=read(data, "shape", str))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +94,16 @@ class Suite:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Suite:
         """Read what :meth:`to_dict` wrote."""
-        fields = dict(data)
-        fields["parameters"] = tuple(Parameter(**parameter) for parameter in data["parameters"])
-        fields["output"] = Output(**data["output"])
-        return cls(**fields)
+        return cls(
+            name=read(data, "name", str),
+            function=read(data, "function", str),
+            summary=read(data, "summary", str),
+            source=read(data, "source", str),
+            parameters=tuple(Parameter.from_dict(parameter) for parameter in read(data, "parameters", list)),
+            output=Output.from_dict(read(data, "output", dict)),
+            coercion=read(data, "coercion", bool),
+            default_match=read(data, "default_match", str),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the suite as JSON values."""

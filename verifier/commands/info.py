@@ -19,12 +19,17 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
     Without FILE, the golden file shipped with posvec.
     """
     from posvec.schemas.errors import VectorsError, printable
+    from posvec.schemas.manifest import SCHEMA_FILE
+    from posvec.schemas.validate import violation
     from posvec.vectors.files import locate
     from posvec.vectors.golden import Golden
 
     path = locate(file, stream)
     golden = Golden.open(path)
     manifest = golden.manifest
+    broken = violation(manifest.to_dict(), SCHEMA_FILE)
+    if broken is not None:
+        raise VectorsError(path, f"its manifest violates {SCHEMA_FILE} at {broken}", remedy="make it anew")
     if as_json:
         click.echo(manifest.to_json(), nl=False)
         return
