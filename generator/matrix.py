@@ -21,7 +21,6 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from posvec.generator.draw_table import build as draw_table
 from posvec.generator.environment import STREAM_VARIABLE, cpu_instruction_set
 from posvec.generator.environments import ENVIRONMENTS, EnvironmentMissingError, Pins, build, clean_environ
 from posvec.schemas.build import STREAMS, Mode, Stream
@@ -190,6 +189,8 @@ def record_command(
     results, console = Results(), Console(stderr=True)
     pythons = environments(_checked(versions), folder=venvs, results=results, say=console.print)
     if draws and pythons:
+        from posvec.generator.draw_table import build as draw_table  # needs SciPy and mpmath
+
         collection = draw_table.Collection.from_file(DEFAULT_PATH)
         draw_table.record(collection, [str(python) for python in pythons.values()], draw_table.ISAS, console.print)
         draw_table.write(collection, DEFAULT_PATH, console.print)
