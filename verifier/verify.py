@@ -54,12 +54,11 @@ class _Run:
         self._interrupted = False
 
     def report(self, session: Session) -> Report:
-        began = time.monotonic()
         behaviour, problem = Behaviour(), None
         with session:
             try:
                 session.start()
-                self._seconds["start"] = time.monotonic() - began
+                self._seconds["start"] = time.monotonic() - session.launched
                 judged = self._run_cases(session)
                 behaviour = self._behaviour(session, judged)
             except TargetUnavailable as error:
@@ -68,7 +67,7 @@ class _Run:
             except KeyboardInterrupt:
                 self._interrupted = True
                 judged = [self._judge(case, None) for case in self._plan.cases]
-        self._seconds["total"] = time.monotonic() - began
+        self._seconds["total"] = time.monotonic() - session.launched
         # Only now is all in that the target printed: answers come on another pipe.
         observed = Observed(
             judged=judged,

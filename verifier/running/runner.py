@@ -37,6 +37,7 @@ class Session:
     Not for several threads at once.
 
     Attributes:
+        launched: When the first process was started, on the monotonic clock; 0.0 before.
         restarts: How often a process was lost to a crash or a timeout, and replaced if there was more to do.
         recycled: How often a process that had grown too much was replaced (or one a case with ``fresh``).
         stopped: Why the run was given up, or an empty string.
@@ -53,6 +54,7 @@ class Session:
         self.target = target
         self.options = options or RunOptions()
         self.attribute = target.attribute or function_name
+        self.launched = 0.0
         self.restarts = 0
         self.recycled = 0
         self.stopped = ""
@@ -85,6 +87,7 @@ class Session:
             InvalidArgument: There is no such interpreter.
 
         """
+        self.launched = self.launched or time.monotonic()
         try:
             for worker in self._workers:
                 if worker.child is None:
