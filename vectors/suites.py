@@ -1,8 +1,7 @@
-"""The suites that posvec knows, by name."""
+"""The suites that posvec knows: what each function under test promises."""
 
 from __future__ import annotations
 
-from posvec.schemas.errors import InvalidArgument
 from posvec.schemas.suite import Output, Parameter, Suite
 
 MAX_T = 32
@@ -21,17 +20,3 @@ LEARNED_POS_EMBED = Suite(
     output=Output(dtype="float32", rank=1, shape="(T * d_model,)"),
     coercion=True,
 )
-
-SUITES = {suite.name: suite for suite in (LEARNED_POS_EMBED,)}
-
-
-def find_suite(name: str) -> Suite:
-    """Return the suite called ``name``.
-
-    Raises:
-        InvalidArgument: There is none.
-
-    """
-    if name not in SUITES:
-        raise InvalidArgument("--suite", name, f"one of {', '.join(SUITES)}")
-    return SUITES[name]

@@ -20,7 +20,6 @@ COMMANDS = {
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
     "generate": ("posvec.generator.cli:generate", "Make golden vectors by running the Flax reference."),
 }
-MISSING_EXTRA = "this command needs JAX and Flax, which are not installed: pip install 'posvec[jax]'"
 
 
 class LazyGroup(click.Group):

@@ -53,7 +53,7 @@ def _lines(report: Report, width: int) -> Iterator[str]:
         yield from _failure(report.failure, width)
     if report.output.strip() and report.exit_code:
         yield ""
-        yield "The target printed:"
+        yield "From the target:"
         lines = report.output.rstrip().splitlines()
         if len(lines) > _OUTPUT_LINES:
             yield f"  | … {len(lines) - _OUTPUT_LINES} lines before …"
