@@ -19,8 +19,19 @@ def environ(**variables: str) -> dict[str, str]:
     return {**kept, "JAX_PLATFORMS": "cpu", **variables}
 
 
-def start(*arguments: str, variables: dict[str, str] | None = None, **options: Any) -> subprocess.Popen[str]:
+# Not by preexec_fn: that forks, and another test may have started JAX's threads in this process.
+LIMITED = (
+    "import os, resource, sys; limit = int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)); "
+    "os.execv(sys.argv[2], sys.argv[2:])"
+)
+
+
+def start(
+    *arguments: str, variables: dict[str, str] | None = None, file_size: int | None = None, **options: Any
+) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "posvec", "generate", *arguments]
+    if file_size is not None:
+        command = [sys.executable, "-c", LIMITED, str(file_size), *command]
     return subprocess.Popen(
         command,
         env=environ(**(variables or {})),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
 import signal
 import time
@@ -142,7 +141,7 @@ def test_a_full_disk_leaves_the_old_file_untouched(folder: Path, limit: int):
         "-o",
         str(folder),
         variables={**NO_FMA, "PYTHONDONTWRITEBYTECODE": "1"},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        file_size=limit,
     )
     assert done.returncode == 3, done.stderr
     assert "could not be written" in done.stderr
