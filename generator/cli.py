@@ -167,7 +167,7 @@ def _say_written(outcome: Outcome) -> None:
         else:
             how = "each element as in some known arithmetic"
         was = " again" if build in outcome.recorded_before else ""
-        click.echo(f"  recorded{was} {build.label} ({build.id}): {how}")
+        click.echo(f"  recorded{was} {build.label}: {how}")
         if build in outcome.recorded_otherwise:
             click.echo("    it was recorded with other bytes before; both recordings are kept")
     for mode, widths in outcome.not_batched.items():

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from shutil import get_terminal_size
 
 import click
 
 from posvec.schemas.report import OUTCOMES, CaseResult, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
+from posvec.verifier.text import row, terminal_width
 from posvec.verifier.verdict import percent
 
 _OUTPUT_LINES = 20
-_LABEL = 11
 _VERSIONS = (("jax", "JAX"), ("jaxlib", "jaxlib"), ("flax", "Flax"), ("numpy", "NumPy"), ("torch", "Torch"))
 
 
 def print_report(report: Report) -> None:
     """Print the report to stdout, wrapped to the terminal; coloured if it is one and NO_COLOR is unset."""
-    width = max(60, min(100, get_terminal_size((80, 24)).columns))
+    width = terminal_width()
     colour = {0: "green", 1: "red"}.get(report.exit_code, "yellow")
     for line in textwrap.wrap(report.sentence, width, break_long_words=False):
         click.echo(click.style(line, fg=colour, bold=True))
@@ -31,23 +30,23 @@ def _lines(report: Report, width: int) -> Iterator[str]:
     for note in report.notes:
         yield from textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
     yield ""
-    yield from _row("target", report.target, width)
-    yield from _row("against", _against(report), width)
+    yield from row("target", report.target, width)
+    yield from row("against", _against(report), width)
     held = ", ".join(report.levels_held) or "none"
     build = f", bytes of {report.build_asked}" if report.build_asked else ""
-    yield from _row("levels", f"{held} (asked: {report.level_asked}{build})", width)
+    yield from row("levels", f"{held} (asked: {report.level_asked}{build})", width)
     counts = ", ".join(f"{report.counts[outcome]:,} {outcome}" for outcome in OUTCOMES if report.counts[outcome])
-    yield from _row("cases", counts, width)
+    yield from row("cases", counts, width)
     coerced = [result for result in report.results if result.coercion]
     if coerced:
-        yield from _row("coercion", _coercion(coerced), width)
-    yield from _row("elements", _elements(report), width)
+        yield from row("coercion", _coercion(coerced), width)
+    yield from row("elements", _elements(report), width)
     if report.behaviour.checked or report.behaviour.skipped:
-        yield from _row("behaviour", _behaviour(report), width)
+        yield from row("behaviour", _behaviour(report), width)
     if report.restarts:
-        yield from _row("restarts", f"the target's process was started again {report.restarts} times", width)
-    yield from _row("ran on", _environment(report), width)
-    yield from _row("time", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items()), width)
+        yield from row("restarts", f"the target's process was started again {report.restarts} times", width)
+    yield from row("ran on", _environment(report), width)
+    yield from row("time", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items()), width)
     if report.failure is not None:
         yield ""
         yield from _failure(report.failure, width)
@@ -59,17 +58,6 @@ def _lines(report: Report, width: int) -> Iterator[str]:
             yield f"  | … {len(lines) - _OUTPUT_LINES} lines before …"
         for line in lines[-_OUTPUT_LINES:]:
             yield f"  | {line[:400]}"
-
-
-def _row(label: str, text: str, width: int) -> Iterator[str]:
-    yield from textwrap.wrap(
-        text,
-        width,
-        initial_indent=f"  {label:<{_LABEL}}",
-        subsequent_indent=" " * (_LABEL + 2),
-        break_long_words=False,
-        break_on_hyphens=False,
-    ) or [f"  {label}"]
 
 
 def _against(report: Report) -> str:

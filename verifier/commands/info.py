@@ -72,7 +72,10 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
 
 
 def _row(label: str, text: str) -> None:
-    click.echo(f"  {label:<10} {text}")
+    from posvec.verifier.text import row, terminal_width
+
+    for line in row(label, text, terminal_width()):
+        click.echo(line)
 
 
 def _version_key(label: str) -> tuple[list[int], str]:

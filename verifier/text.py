@@ -1,0 +1,26 @@
+"""Text for a terminal: labelled rows, wrapped."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from shutil import get_terminal_size
+
+_LABEL = 11
+
+
+def terminal_width() -> int:
+    """Return the columns to use: those of the terminal, within reason; 80 if there is none."""
+    return max(60, min(100, get_terminal_size((80, 24)).columns))
+
+
+def row(label: str, text: str, width: int) -> Iterator[str]:
+    """Yield the lines of a labelled row, wrapped between words only."""
+    yield from textwrap.wrap(
+        text,
+        width,
+        initial_indent=f"  {label:<{_LABEL}}",
+        subsequent_indent=" " * (_LABEL + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [f"  {label}"]
