@@ -179,7 +179,7 @@ def _say_written(outcome: Outcome) -> None:
 @contextmanager
 def _progress(what: str, total: int) -> Iterator[Advance]:
     """Show a bar on stderr while the block runs, if that is a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console

@@ -57,7 +57,8 @@ class TargetUnavailable(PosvecError, ImportError):
 
     def __str__(self) -> str:
         remedy = f"; {self.remedy}" if self.remedy else ""
-        return f"target {shorten(self.target)}: {self.problem}{remedy}."
+        sentence = f"target {shorten(self.target)}: {self.problem}{remedy}"
+        return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 class EnvironmentRefused(PosvecError, RuntimeError):

@@ -30,10 +30,10 @@ def locate(vectors: Path | None, stream: Stream | None, *, suite: str = DEFAULT_
     path = folder / file_name(suite, stream or "partitionable")
     if not path.exists():
         found = sorted(p.name for p in folder.glob("*.h5") if p.name in {file_name(suite, s) for s in STREAMS})
-        holds = f"it holds {', '.join(found)}" if found else "it holds no golden file of the suite"
+        holds = f"it holds {', '.join(found)}" if found else "nor any other of the suite"
         raise VectorsError(
-            path,
-            f"there is no such golden file ({holds})",
+            folder,
+            f"there is no golden file {path.name} in this folder ({holds})",
             remedy="name the file, or make it with `posvec generate`",
         )
     return path

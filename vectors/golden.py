@@ -90,11 +90,14 @@ class Golden:
             VectorsError: The content is no longer what it was when the file was opened.
 
         """
-        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
-            _check_datasets(file, self.manifest)
-            digest = content_digest(file, self.manifest)
-        if digest != self.manifest.content_sha256:
-            raise VectorsError(self.path, "was changed while the target ran", remedy=_REMEDY)
+        try:
+            with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+                _check_datasets(file, self.manifest)
+                unchanged = content_digest(file, self.manifest) == self.manifest.content_sha256
+        except VectorsError:
+            unchanged = False
+        if not unchanged:
+            raise VectorsError(self.path, "was changed or removed while the target ran", remedy=_REMEDY)
 
     @property
     def suite(self) -> Suite:

@@ -75,7 +75,8 @@ def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit status."""
     try:
         status: Any = cli.main(args=arguments, prog_name="posvec", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.Abort:
@@ -89,10 +90,18 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
     except BrokenPipeError:
-        # The reader (head, less) has gone: say nothing more, and keep Python from trying at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()  # the reader (head, less) has gone
         return 141
+    except OSError as error:
+        _silence_stdout()
+        return _fail(f"the output could not be written: {error.strerror or error}", 3)
     return status if isinstance(status, int) else 0
+
+
+def _silence_stdout() -> None:
+    """Keep Python from writing what is left, and failing again, at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _one_line(error: click.ClickException) -> str:

@@ -17,8 +17,11 @@ from posvec.vectors.draws import DrawTable
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32, ordered
 from posvec.verifier.levels import TOO_FEW_FOR_CELLS, differences, outside
+from posvec.verifier.text import percent
 
 _SAMPLE = 20_000
+_FEWEST = 4
+_LARGEST_ERROR = 16  # ULP: an erf_inv that is farther off is not what is wrong
 _GENUINE = 0.98
 """Share of values that must be known values of the draws they decode to, to be called draws of another stream."""
 
@@ -35,6 +38,8 @@ def explain_element(values: Float32, known: Known, index: int) -> str:
     table = _table()
     if table is None:
         return ""
+    if got[0] == 0:
+        return f"a zero came, which no draw gives; draw {draw:,} was due"
     decoded = int(table.decode(got)[0])
     if decoded < 0:
         return f"no draw gives a value of this size; draw {draw:,} was due"
@@ -44,7 +49,10 @@ def explain_element(values: Float32, known: Known, index: int) -> str:
             return f"draw {draw:,}, as expected: the value lies between those that recorded builds give"
         return f"draw {draw:,}, as expected: your rounding is {off} ULP beyond every known value"
     if abs(decoded - draw) == 1:
-        return f"draw {decoded:,} instead of {draw:,}: neighbours, your erf_inv is {off} ULP off here"
+        blame = f"your erf_inv is {off} ULP off here" if off <= _LARGEST_ERROR else f"{off} ULP from the right one"
+        return f"draw {decoded:,} instead of {draw:,}: neighbours, {blame}"
+    if _beyond_span(table, got, np.array([decoded])) > table.slack_ulp:
+        return f"no draw gives this value; draw {draw:,} was due"
     return f"draw {decoded:,} instead of {draw:,}"
 
 
@@ -58,9 +66,10 @@ def explain_run(pairs: Sequence[Pair], *, stream: Stream) -> list[str]:
         return []
     finite = np.isfinite(values)
     if not finite.all():
-        return [f"{np.count_nonzero(~finite):,} of {values.size:,} failing elements looked at are NaN or infinite."]
+        wrong = np.count_nonzero(~finite)
+        return [f"{wrong:,} of the {values.size:,} elements of failing cases looked at are NaN or infinite."]
     if np.all(values == values[0]):
-        return [f"Every element is {float(values[0])!r}."] if values.size > 1 else []
+        return [f"Every element of the failing cases is {float(values[0])!r}."] if values.size > 1 else []
     decoded = table.decode(values).astype(np.int64)
     away = decoded - draws
     if np.abs(away).max() <= 1:
@@ -70,16 +79,19 @@ def explain_run(pairs: Sequence[Pair], *, stream: Stream) -> list[str]:
         return []  # honest values, a little beyond their cells
     if np.array_equal(np.sort(decoded), np.sort(draws)):
         return ["The draws are the right ones in another order."]
-    genuine = np.mean((decoded >= 0) & (_beyond_spans(table, values, np.maximum(decoded, 0)) == 0))
-    if values.size >= 4 and genuine >= _GENUINE:
-        right = np.mean(away == 0)
-        what = f"{right:.0%} of the draws are right, the others are" if right > 0.01 else "The draws are"
+    wrong = away != 0
+    known = (decoded >= 0) & (_beyond_spans(table, values, np.maximum(decoded, 0)) == 0)
+    if np.count_nonzero(wrong) >= _FEWEST and np.mean(known[wrong]) >= _GENUINE:
+        share = percent(int(np.count_nonzero(wrong)), wrong.size)
+        what = "The draws are" if wrong.all() else f"In failing cases, {share} of the draws are"
         why = "each value is a right one for another draw, so key, counter or position differ, not scale or erf_inv"
-        return [f"{what} those of another random stream: {why}."]
+        return [f"{what} those of another random stream or another place: {why}."]
     ratio = values.astype(np.float64) / table.correctly_rounded()[draws]
-    if values.size >= 4 and np.ptp(ratio) <= 1e-5 * abs(ratio[0]):
-        return [f"Every element is the right draw times {ratio.mean():.6g}: the scale differs."]
-    return ["The values are not draws of this distribution at all, and no constant multiple of the right ones."]
+    if values.size >= _FEWEST and np.ptp(ratio) <= 1e-5 * abs(ratio[0]):
+        return [f"Every element of the failing cases is the right draw times {ratio.mean():.6g}: the scale differs."]
+    if wrong.all():
+        return ["The values are not draws of this distribution at all, and no constant multiple of the right ones."]
+    return []
 
 
 def _sample(pairs: Sequence[Pair], stream: Stream) -> tuple[Float32, NDArray[Any], NDArray[Any], bool]:
@@ -120,8 +132,9 @@ def _finer_uniform(table: DrawTable, values: Float32, draws: NDArray[Any], words
         24: (words >> 8 & 1) / 2,
         32: (words & 0x1FF) / 512,
     }
+    # Where in its step a port puts a draw is its own affair, so a constant offset does not count.
     # The mean, since half of the 24-bit values are 23-bit ones too; capped, since a few are far off near zero.
-    error = {bits: float(np.minimum(np.abs(position - f), 1)[inner].mean()) for bits, f in fractions.items()}
+    error = {bits: _spread((position - fraction)[inner]) for bits, fraction in fractions.items()}
     best = min(error, key=lambda bits: error[bits])
     if best == 23 or error[best] > 0.25 * error[23]:
         return None
@@ -129,6 +142,10 @@ def _finer_uniform(table: DrawTable, values: Float32, draws: NDArray[Any], words
         f"The uniform has {best} bits instead of 23: each value lies between its draw and the next one, just where "
         f"the further bits of its random word put it. Use the upper 23 bits alone: bits >> 9."
     )
+
+
+def _spread(offsets: NDArray[Any]) -> float:
+    return float(np.minimum(np.abs(offsets - np.median(offsets)), 1).mean())
 
 
 def _beyond_span(table: DrawTable, got: Float32, draw: NDArray[Any]) -> int:

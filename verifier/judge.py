@@ -78,7 +78,8 @@ def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
     cases = list(judged)
     failed = {one.case.id for one in cases if one.case.coercion is None and one.result.outcome not in _FINE}
     cases = [_coerced(one, failed) for one in cases]
-    counted = [one.comparison for one in cases if one.comparison is not None and one.case.coercion is None]
+    deciding = [one for one in cases if one.case.coercion is None] or cases
+    counted = [one.comparison for one in deciding if one.comparison is not None]
     elements = Elements(
         compared=sum(c.elements for c in counted),
         differing=sum(c.differing for c in counted),
@@ -101,7 +102,7 @@ def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
 
 def levels_held(run: RunJudgement) -> tuple[str, ...]:
     """Return every level that holds in all cases that decide; none unless each ran and had the right layout."""
-    deciding = [one for one in run.cases if one.case.coercion is None]
+    deciding = [one for one in run.cases if one.case.coercion is None] or run.cases
     if any(one.comparison is None for one in deciding) or not run.elements.compared:
         return ()
     held = []
@@ -144,7 +145,8 @@ def _coerced(one: Judged, failed: set[str]) -> Judged:
         "numpy": "np.int32(3)" if one.case.numpy_int32 else "np.int64(3)",
     }[one.case.coercion]
     was = one.result.outcome
-    detail = f"with the arguments given as {how}: {was}. {one.result.detail}".rstrip()
+    last = one.result.detail.strip().rpartition("\n")[2].strip()
+    detail = f"with the arguments given as {how}: {was}. {last}".rstrip()
     return replace(one, result=replace(one.result, outcome="coercion", detail=detail))
 
 

@@ -77,8 +77,8 @@ def _shape_problem(shape: tuple[int, ...], length: int, case: Case) -> str:
     if size == length and len(shape) > 1:
         return f"shape {shape} came, which has {len(shape)} dimensions instead of 1"
     if len(shape) == 1:
-        return f"{shape[0]} elements came instead of {length} (T * d_model = {T} * {d_model})"
-    return f"shape {shape} came, {size} elements instead of {length}" if len(shape) <= 8 else "a wrong rank came"
+        return f"{shape[0]:,} elements came instead of {length:,} (T * d_model = {T} * {d_model})"
+    return f"shape {shape} came, {size:,} elements instead of {length:,}" if len(shape) <= 8 else "a wrong rank came"
 
 
 def _loose_values(answer: Answer, length: int) -> Float32 | None:

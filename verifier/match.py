@@ -39,7 +39,7 @@ class Match:
             return cls(kind="equivalent")
         match = _ULP.fullmatch(text)
         if match is None:
-            raise InvalidArgument("--match", text, f"{LEVELS} (N a whole number)")
+            raise InvalidArgument("--match", text, f"{LEVELS} (N a whole number of at most 10 digits)")
         return cls(kind="ulp", ulp=int(match[1]))
 
     def __str__(self) -> str:

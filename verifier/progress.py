@@ -24,7 +24,7 @@ class ScreenProgress:
 
     def begin(self, total: int) -> None:
         """Show an empty bar."""
-        if not sys.stderr.isatty():
+        if sys.stderr is None or not sys.stderr.isatty():
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

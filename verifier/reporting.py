@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from posvec.schemas.cpu import OF_INTEREST, cpu_flags
-from posvec.schemas.errors import TargetUnavailable, shorten
+from posvec.schemas.errors import TargetUnavailable, VectorsError, shorten
 from posvec.schemas.report import Behaviour, Failure, Report, safe_text
 from posvec.verifier.decode import explain_element, explain_run
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
 from posvec.verifier.plan import Plan
+from posvec.verifier.running.process import CHILD
 from posvec.verifier.verdict import (
     Environment,
     Verdict,
@@ -39,7 +40,7 @@ class Observed:
         restarts: How often its process was started again.
         seconds: Wall times.
         interrupted: Whether the run was interrupted.
-        problem: Why the target could not be loaded, if so.
+        problem: Why nothing could be judged, if so.
 
     """
 
@@ -51,7 +52,7 @@ class Observed:
     restarts: int
     seconds: Mapping[str, float]
     interrupted: bool
-    problem: TargetUnavailable | None
+    problem: TargetUnavailable | VectorsError | None
 
 
 def build_report(plan: Plan, observed: Observed) -> Report:
@@ -79,7 +80,9 @@ def build_report(plan: Plan, observed: Observed) -> Report:
     notes += _findings(plan, run)
     notes += _behaviour_notes(behaviour)
     notes += [f"The target was seen to do this: {shorten(note)} (a note, no proof)." for note in observed.notes]
-    details = observed.problem.details if observed.problem is not None else ""
+    if request.strict and not plan.selection.coercion and plan.suite.coercion:
+        notes.append("--strict, but no coercion case was selected: run without --select to check them.")
+    details = observed.problem.details if isinstance(observed.problem, TargetUnavailable) else ""
     return Report(
         verdict=verdict.code,
         sentence=safe_text(verdict.sentence, limit=2000),
@@ -100,7 +103,7 @@ def build_report(plan: Plan, observed: Observed) -> Report:
             **{name: _shown(value) for name, value in observed.environment.items()},
             "cpu_flags": _cpu(),
         },
-        output=safe_text(details or observed.output),
+        output=safe_text(_without_our_frames(details or observed.output)),
         restarts=observed.restarts,
         seconds=observed.seconds,
     )
@@ -178,6 +181,11 @@ def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
     ):
         if ids:
             yield f"{what} (in {len(ids)} of {behaviour.checked} cases, first {shorten(ids[0])})."
+
+
+def _without_our_frames(output: str) -> str:
+    """Leave out the lines of a stack that are posvec's own: they say nothing about the target."""
+    return "\n".join(line for line in output.split("\n") if str(CHILD) not in line)
 
 
 def _cpu() -> str:

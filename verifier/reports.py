@@ -120,6 +120,7 @@ def to_junit(report: Report) -> bytes:
         suite.add_property("output", _legal(report.output))
     xml = JUnitXml("posvec")
     xml.add_testsuite(suite)
+    xml.update_statistics()  # type: ignore[no-untyped-call]
     buffer = BytesIO()
     xml.write(buffer)
     return buffer.getvalue()

@@ -9,10 +9,11 @@ import click
 
 from posvec.schemas.report import OUTCOMES, CaseResult, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
-from posvec.verifier.text import row, terminal_width
-from posvec.verifier.verdict import percent
+from posvec.verifier.text import counted, percent, row, terminal_width
 
 _OUTPUT_LINES = 20
+_DETAIL_LINES = 16
+_DETAIL_WIDTH = 600
 _VERSIONS = (("jax", "JAX"), ("jaxlib", "jaxlib"), ("flax", "Flax"), ("numpy", "NumPy"), ("torch", "Torch"))
 
 
@@ -44,7 +45,7 @@ def _lines(report: Report, width: int) -> Iterator[str]:
     if report.behaviour.checked or report.behaviour.skipped:
         yield from row("behaviour", _behaviour(report), width)
     if report.restarts:
-        yield from row("restarts", f"the target's process was started again {report.restarts} times", width)
+        yield from row("restarts", f"the target's process was started again {counted(report.restarts, 'time')}", width)
     yield from row("ran on", _environment(report), width)
     yield from row("time", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items()), width)
     if report.failure is not None:
@@ -88,6 +89,8 @@ def _coercion(results: Sequence[CaseResult]) -> str:
     failed = [result for result in results if result.outcome == "coercion"]
     if failed:
         return f'{len(failed)} of {len(results)} cases with arguments such as "3" or 3.0 fail: {failed[0].detail}'
+    if any(result.outcome == "not-run" for result in results):
+        return f"not checked: {results[0].detail}"
     right = sum(result.outcome in ("pass", "rounding") for result in results)
     if right < len(results):
         return "not told: the same cases fail with plain integers"
@@ -98,7 +101,7 @@ def _behaviour(report: Report) -> str:
     found = report.behaviour
     if not found.checked:
         return f"not checked: {found.skipped}"
-    text = f"{found.checked} cases called again: "
+    text = f"{counted(found.checked, 'case')} called again: "
     text += "see above" if found.failed else "same bytes, whatever the order, and no result changed later"
     return f"{text} ({found.seconds:.2f} s)" + (f"; stopped: {found.skipped}" if found.skipped else "")
 
@@ -128,22 +131,26 @@ def _failure(failure: Failure, width: int) -> Iterator[str]:
         yield f"  got       {failure.got:<24} {failure.got_hex:<26} {failure.got_bits}"
         if failure.ulp is not None and abs(failure.ulp) < NOT_FINITE:
             yield f"  ULP       {failure.ulp:+,}"
-    for paragraph in failure.detail.splitlines():
-        yield from textwrap.wrap(
-            paragraph,
-            width,
-            initial_indent="  ",
-            subsequent_indent="  ",
-            break_long_words=False,
-            replace_whitespace=False,
-            drop_whitespace=False,
-        ) or [""]
+    yield from _paragraphs(failure.detail, width)
     more = []
     if failure.more_elements:
-        more.append(f"{failure.more_elements:,} more elements of this case")
+        more.append(f"{counted(failure.more_elements, 'more element')} of this case")
     if failure.more_cases:
-        more.append(f"{failure.more_cases:,} more cases")
+        more.append(counted(failure.more_cases, "more case"))
     if more:
         yield f"  and {' and '.join(more)}"
     yield "Reproduce just this:"
     yield f"  {failure.reproduce}"
+
+
+def _paragraphs(text: str, width: int) -> Iterator[str]:
+    """Wrap each line, keeping its indentation; of many lines show the first and the last ones."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) > _DETAIL_LINES:
+        lines = [*lines[:3], "…", *lines[-(_DETAIL_LINES - 4) :]]
+    for line in lines:
+        shown = line if len(line) <= _DETAIL_WIDTH else f"{line[:_DETAIL_WIDTH]}…"
+        indent = " " * (2 + min(8, len(line) - len(line.lstrip())))
+        yield from textwrap.wrap(
+            shown.strip(), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )

@@ -35,7 +35,7 @@ def find_vectors(
 
     """
     if fresh is None and (golden or fresh_seed is not None):
-        raise InvalidArgument("--golden" if golden else "--fresh-seed", "it", "beside --fresh N")
+        raise InvalidArgument("--golden" if golden else "--fresh-seed", "no --fresh", "given beside --fresh N")
     if fresh is not None and not 1 <= fresh <= FRESH_LIMIT:
         raise InvalidArgument("--fresh", fresh, f"a number of cases from 1 to {FRESH_LIMIT}")
     if fresh_seed is not None and not 0 <= fresh_seed < 2**64:

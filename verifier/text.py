@@ -1,4 +1,4 @@
-"""Text for a terminal: labelled rows, wrapped."""
+"""Text for a terminal: labelled rows, wrapped; numbers in words."""
 
 from __future__ import annotations
 
@@ -24,3 +24,16 @@ def row(label: str, text: str, width: int) -> Iterator[str]:
         break_long_words=False,
         break_on_hyphens=False,
     ) or [f"  {label}"]
+
+
+def percent(part: int, whole: int) -> str:
+    """Return ``part`` of ``whole`` in percent with two significant digits: ``27 %``, ``0.036 %``."""
+    share = 100 * part / whole if whole else 0.0
+    if share >= 10:
+        return f"{int(share)} %" if part < whole and share > 99 else f"{share:.0f} %"
+    return f"{float(f'{share:.2g}'):.10f}".rstrip("0").rstrip(".") + " %"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 case``, ``2 cases``, ``2,079 cases``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

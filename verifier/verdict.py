@@ -12,6 +12,7 @@ from posvec.schemas.report import OUTCOMES, Behaviour, Outcome, VerdictCode
 from posvec.verifier.judge import RunJudgement, levels_held
 from posvec.verifier.levels import NOT_FINITE, TOO_FEW_FOR_CELLS, cell_allowance
 from posvec.verifier.match import Match
+from posvec.verifier.text import percent
 
 Environment = Mapping[str, str | bool | None]
 
@@ -38,6 +39,7 @@ def reach_verdict(
     causes: Sequence[str] = (),
 ) -> Verdict:
     """Return the verdict on a run; ``causes`` are short reasons, found in the environment, why it may fail."""
+    strict = strict or all(one.case.coercion is not None for one in run.cases)
     deciding = [
         one
         for one in run.cases
@@ -140,7 +142,8 @@ def run_notes(run: RunJudgement, match: Match) -> list[str]:
     """Return what only the numbers of the run tell."""
     notes = []
     elements = run.elements
-    if 0 < elements.compared < TOO_FEW_FOR_CELLS and (match.kind == "equivalent" or elements.unexplained):
+    few = 0 < elements.compared < TOO_FEW_FOR_CELLS
+    if few and match.kind != "ulp" and elements.unexplained and not elements.outside_accept:
         notes.append(
             f"{elements.compared} elements are too few to tell a 23-bit uniform from a finer one: run more cases."
         )
@@ -151,14 +154,6 @@ def run_notes(run: RunJudgement, match: Match) -> list[str]:
             f"at most {cell_allowance(elements.compared):,} may: the uniform behind them is not the 23-bit one."
         )
     return notes
-
-
-def percent(part: int, whole: int) -> str:
-    """Return ``part`` of ``whole`` in percent with two significant digits: ``27 %``, ``0.036 %``."""
-    share = 100 * part / whole if whole else 0.0
-    if share >= 10:
-        return f"{int(share)} %" if part < whole and share > 99 else f"{share:.0f} %"
-    return f"{float(f'{share:.2g}'):.10f}".rstrip("0").rstrip(".") + " %"
 
 
 def _failing(
@@ -182,14 +177,17 @@ def _failing(
             sentence=f"SAME DRAWS, {_rounding(run).replace('other rounding', 'OTHER ROUNDING', 1)}{scope}: {asked}; "
             "--match equivalent accepts it",
         )
-    parts = ", ".join(f"{outcomes[name]:,} {name}" for name in OUTCOMES if name != "pass" and outcomes[name])
+    parts = ", ".join(
+        f"{outcomes[name]:,} {name}" for name in OUTCOMES if name not in ("pass", "not-run") and outcomes[name]
+    )
+    unrun = f", {outcomes['not-run']:,} not run" if outcomes["not-run"] else ""
     if not failed:
         parts = "behaviour checks failed"
     because = f"; {causes[0]}" if causes else ""
     return Verdict(
         code="not-conforming",
         exit_code=1,
-        sentence=f"NOT CONFORMING: {failed:,} of {cases:,} cases fail ({parts}){because}",
+        sentence=f"NOT CONFORMING: {failed:,} of {cases:,} cases fail ({parts}){unrun}{because}",
     )
 
 

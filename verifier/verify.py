@@ -8,7 +8,7 @@ from typing import Protocol
 
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
-from posvec.schemas.errors import TargetUnavailable
+from posvec.schemas.errors import TargetUnavailable, VectorsError
 from posvec.schemas.report import Behaviour, CaseResult, Report, safe_text
 from posvec.verifier.judge import FAILURES, Judged, judge_case
 from posvec.verifier.plan import Plan, Request
@@ -37,11 +37,11 @@ def verify(request: Request, session: Session, progress: Progress) -> Report:
 
     Golden values are looked up only after the answers are in: all of them, or a chunk with ``fail_fast``.
 
-    A target that cannot be loaded gives a report too, with every case ``not-run``.
+    A target that cannot be loaded, and one that changes the golden file, give a report too, with every case
+    ``not-run``.
 
     Raises:
         InvalidArgument: ``select`` or ``build`` names nothing.
-        VectorsError: The golden file was changed while the target ran.
 
     """
     return _Run(Plan(request), progress).report(session)
@@ -54,16 +54,18 @@ class _Run:
         self._interrupted = False
 
     def report(self, session: Session) -> Report:
-        behaviour, problem = Behaviour(), None
+        behaviour = Behaviour()
+        problem: TargetUnavailable | VectorsError | None = None
         with session:
             try:
                 session.start()
                 self._seconds["start"] = time.monotonic() - session.launched
                 judged = self._run_cases(session)
                 behaviour = self._behaviour(session, judged)
-            except TargetUnavailable as error:
+            except (TargetUnavailable, VectorsError) as error:
                 problem = error
-                judged = [self._judge(case, None, "the target could not be loaded") for case in self._plan.cases]
+                why = "the target could not be loaded" if isinstance(error, TargetUnavailable) else "not judged"
+                judged = [self._judge(case, None, why) for case in self._plan.cases]
             except KeyboardInterrupt:
                 self._interrupted = True
                 judged = [self._judge(case, None) for case in self._plan.cases]
@@ -95,14 +97,19 @@ class _Run:
                 self._seconds["cases"] = time.monotonic() - began
                 self._plan.request.golden.check_unchanged()
                 judged += [self._judge(case, answers.get(case.id)) for case in part]
-                failed = any(one.result.outcome in FAILURES and one.case.coercion is None for one in judged)
-                if self._interrupted or (self._plan.request.fail_fast and failed):
+                stop = self._first_failure(judged) if self._plan.request.fail_fast else None
+                if self._interrupted or stop is not None:
                     why = "interrupted" if self._interrupted else "--fail-fast"
-                    judged += [self._judge(case, None, why) for case in cases[start + len(part) :]]
+                    judged = judged if stop is None else judged[: stop + 1]
+                    judged += [self._judge(case, None, why) for case in cases[len(judged) :]]
                     break
         finally:
             self._progress.end()
         return judged
+
+    def _first_failure(self, judged: Sequence[Judged]) -> int | None:
+        failed = (i for i, one in enumerate(judged) if one.result.outcome in FAILURES and one.case.coercion is None)
+        return next(failed, None)
 
     def _answers(self, session: Session, cases: Sequence[Case], *, done: int, total: int) -> dict[str, Answer]:
         answers: dict[str, Answer] = {}
@@ -122,15 +129,19 @@ class _Run:
         return judge_case(case, answer, plan.vectors(case), plan.request.match, build=plan.build_index)
 
     def _behaviour(self, session: Session, judged: Sequence[Judged]) -> Behaviour:
-        usable = [one.case for one in judged[: BEHAVIOUR_CASES * 2] if one.comparison and one.comparison.elements]
-        cases = [case for case in usable if case.coercion is None][:BEHAVIOUR_CASES]
         if self._interrupted:
             return Behaviour(skipped="interrupted")
+        if self._plan.request.fail_fast and self._first_failure(judged) is not None:
+            return Behaviour(skipped="--fail-fast")
+        usable = [one for one in judged[: 2 * BEHAVIOUR_CASES] if one.values is not None and one.values.size]
+        plain = [one for one in usable if one.case.coercion is None][:BEHAVIOUR_CASES]
+        cases = [one.case for one in plain]
+        earlier = {one.case.id: one.values.tobytes() for one in plain if one.values is not None}
         if not cases:
-            return Behaviour(skipped="no case gave values in the right layout")
+            return Behaviour(skipped="no plain case gave values in the right layout")
         began = time.monotonic()
         try:
-            seen = session.behaviour(cases)
+            seen = session.behaviour(cases, earlier)
         except KeyboardInterrupt:
             self._interrupted = True
             return Behaviour(skipped="interrupted")
@@ -141,5 +152,5 @@ class _Run:
             repeat=seen.not_repeatable,
             order=seen.order_dependent,
             aliasing=seen.overwritten,
-            skipped=safe_text(seen.incomplete, limit=1000),
+            skipped=safe_text(seen.incomplete or ("" if seen.observed else "no array came again"), limit=1000),
         )

@@ -7,7 +7,8 @@ from posvec.schemas.report import Behaviour, CaseResult
 from posvec.verifier.judge import Judged, judge_run, levels_held
 from posvec.verifier.levels import NOT_FINITE, Comparison
 from posvec.verifier.match import Match
-from posvec.verifier.verdict import environment_notes, percent, reach_verdict, run_notes
+from posvec.verifier.text import percent
+from posvec.verifier.verdict import environment_notes, reach_verdict, run_notes
 
 
 def build(jax="0.10.2", mode="eager", isa="AVX2"):
@@ -79,7 +80,7 @@ def test_same_draws_with_other_rounding_are_said_to_be_so_and_how_to_accept_them
 def test_any_failed_case_does_not_conform(outcome):
     got = verdict(judged(), judged(outcome), judged("not-run"))
     assert (got.code, got.exit_code) == ("not-conforming", 1)
-    assert got.sentence == f"NOT CONFORMING: 1 of 3 cases fail (1 {outcome}, 1 not-run)"
+    assert got.sentence == f"NOT CONFORMING: 1 of 3 cases fail (1 {outcome}), 1 not run"
 
 
 def test_cases_that_did_not_run_without_any_failure_cannot_be_judged():

@@ -16,7 +16,7 @@ def diff(ctx: click.Context, first: Path, second: Path) -> None:
     from posvec.vectors.diff import diff as compare
     from posvec.vectors.files import locate
     from posvec.vectors.golden import Golden
-    from posvec.verifier.verdict import percent
+    from posvec.verifier.text import percent
 
     a, b = Golden.open(locate(first, None)), Golden.open(locate(second, None))
     found = compare(a, b)

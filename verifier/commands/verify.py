@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
+from posvec.schemas.errors import InvalidArgument
 from posvec.verifier.running.target import parse_target
 
 
@@ -90,6 +92,15 @@ def verify(
         memory=memory * 2**20 if memory is not None else None,
     )
     files = [ReportFile.parse(text) for text in reports]
+    for file in files:
+        if sum(other.path.resolve() == file.path.resolve() for other in files) > 1:
+            raise InvalidArgument("--report", str(file.path), "a file of its own for each report")
+    if memory is not None and memory < 1:
+        raise InvalidArgument("--memory", memory, "a number of MiB above 0")
+    # A grader's `timeout`, a cancelled job or a closed terminal shall leave the report of what ran, as Ctrl-C does.
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.default_int_handler)
     parsed = parse_target(target)
     for file in files:
         file.check_writable()

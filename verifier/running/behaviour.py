@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from posvec.schemas.answer import Answer
@@ -27,7 +27,7 @@ class BehaviourObservations:
     Attributes:
         observed: Ids of the cases that were compared.
         not_repeatable: Ids of cases whose second call, right after the first, gave something else.
-        order_dependent: Ids of cases that gave something else when all were called in reverse order.
+        order_dependent: Ids of cases that gave something else in reverse order, or than in the run before.
         overwritten: Ids of cases whose first result was changed by a later call.
         incomplete: Why not everything was observed (a crash, a timeout), or an empty string.
         seconds: Time that the calls took.
@@ -45,8 +45,9 @@ class BehaviourObservations:
 class BehaviourLog:
     """Takes in the answers of a behaviour check, in the order in which a target's process gives them."""
 
-    def __init__(self, case_ids: Sequence[str]) -> None:
+    def __init__(self, case_ids: Sequence[str], earlier: Mapping[str, bytes] | None = None) -> None:
         self._ids = list(case_ids)
+        self._earlier = dict(earlier or {})
         indexes = range(len(self._ids))
         self._order = [
             *itertools.chain.from_iterable(((i, "first"), (i, "again")) for i in indexes),
@@ -87,6 +88,8 @@ class BehaviourLog:
         if phase == "first":
             if answer.kind == "array" and answer.data is not None:
                 self._first[index] = answer
+                if self._earlier.get(self._ids[index], answer.data) != answer.data:
+                    self._differ["reverse"].add(index)  # the calls in between changed it
         elif index in self._first and _content(answer) != _content(self._first[index]):
             self._differ[phase].add(index)
 

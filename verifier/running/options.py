@@ -37,9 +37,9 @@ class RunOptions:
     def __post_init__(self) -> None:
         for name, value in (("--timeout", self.timeout), ("--start-timeout", self.start_timeout)):
             if not 0 < value < 1e9:
-                raise InvalidArgument(name, value, "a number of seconds above 0")
+                raise InvalidArgument(name, value, "a number of seconds above 0 and below 1e9")
         if not 1 <= self.jobs <= 1024:
             raise InvalidArgument("--jobs", self.jobs, "a number of processes from 1 to 1024")
         for name, size in (("--memory", self.memory), ("growth", self.growth)):
             if size is not None and size <= 0:
-                raise InvalidArgument(name, size, "a number of bytes above 0")
+                raise InvalidArgument(name, size, "above 0")

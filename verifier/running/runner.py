@@ -313,8 +313,8 @@ class Session:
 
     def _failed(self, answer: Answer) -> None:
         self._answers.append(answer)
-        self.restarts += 1
         self.stopped = self.stopped or self._failures.another()
+        self.restarts += not self.stopped
 
     # --- Processes ---------------------------------------------------------------------------------------
 
@@ -367,12 +367,14 @@ class Session:
             self._dispatch(event)
         return None
 
-    def behaviour(self, cases: Sequence[Case]) -> BehaviourObservations:
+    def behaviour(self, cases: Sequence[Case], earlier: Mapping[str, bytes] | None = None) -> BehaviourObservations:
         """Observe whether calls depend on each other, on at most 32 cases, in one process.
+
+        ``earlier`` has, by case id, the bytes that came in the run, which must come again.
 
         Each case is called twice in a row, then all in reverse order, then the first results are read again.
         """
-        log = BehaviourLog([case.id for case in cases])
+        log = BehaviourLog([case.id for case in cases], earlier)
         if self.stopped or not cases:
             return log.observations(self.stopped)
         worker = self._workers[0]
