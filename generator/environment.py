@@ -9,6 +9,7 @@ import importlib
 import importlib.metadata
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -95,6 +96,7 @@ def prepare(
     for setting in _SETTINGS:
         _require_setting(jax, setting, environ)
     _require_flax()
+    _require_known_xla_flags(environ)
     backend = _backend(jax, any_device=any_device)
     jax.config.update(_STREAM_SETTING, stream == "partitionable")
     # A compiled program from a cache may have been compiled for another machine that shares the folder.
@@ -179,6 +181,23 @@ def cpu_instruction_set() -> str:
     """
     has = cpu_flags()
     return next((isa for isa, flags in _CPU_FLAGS.items() if flags <= has), "generic")
+
+
+def _require_known_xla_flags(environ: Mapping[str, str]) -> None:
+    """Start JAX in another process first: XLA ends its process, without an exception, at a flag it does not know."""
+    flags = environ.get("XLA_FLAGS", "").strip()
+    if not flags:
+        return
+    probe = [sys.executable, "-c", "import jax; jax.devices()"]
+    done = subprocess.run(probe, env=dict(environ), capture_output=True, text=True, check=False)
+    if done.returncode:
+        unknown = [line for line in done.stderr.splitlines() if "Unknown flag" in line]
+        raise EnvironmentRefused(
+            "XLA_FLAGS",
+            repr(flags),
+            needed="leave out what this version does not know, or unset it",
+            why="JAX does not start with it" + (f" ({unknown[0].rpartition('] ')[2]})" if unknown else ""),
+        )
 
 
 def _not_installed(package: str) -> EnvironmentRefused:

@@ -18,6 +18,7 @@ FORMAT_VERSION = 1
 SCHEMA_FILE = "golden.schema.json"
 LICENSE = "CC0-1.0"
 EXPECTED_ID = "r00"
+_LARGEST_SLACK = 65_535
 _RECORDING_ID = re.compile(r"r[0-9]{2,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -140,8 +141,11 @@ class Manifest:
         provenance = read(data, "provenance", dict)
         recordings = tuple(Recording.from_dict(recording) for recording in read(data, "recordings", list))
         rows, slack = read(read(data, "storage", dict), "rows", int), read(accept, "slack_ulp", int)
-        if not recordings or rows < 1 or slack < 0 or not _NAME.fullmatch(suite.name) or suite.output.rank < 0:
-            raise ValueError("recordings, rows, slack_ulp, name or rank is out of range")
+        ids = [recording.id for recording in recordings]
+        if len(set(ids)) != len(ids) or ids[:1] != [EXPECTED_ID]:
+            raise ValueError(f"recordings must begin with {EXPECTED_ID} and have distinct ids")
+        if rows < 1 or not 0 <= slack <= _LARGEST_SLACK or not _NAME.fullmatch(suite.name) or suite.output.rank < 0:
+            raise ValueError("rows, slack_ulp, name or rank is out of range")
         return cls(
             suite=suite,
             stream=one_of(read(data, "stream", str), STREAMS),  # type: ignore[arg-type]

@@ -238,7 +238,7 @@ class _Writer:
             raise ReferenceDisagrees(
                 f"{recording.label} gives a value {difference[row, t, d]} ULP from the expected one at seed {seed}, "
                 f"d_model {d_model}, position {t}, feature {d}, which is outside the accept interval; nothing was "
-                "written: record the draw table of this build first (`make vectors`)."
+                "written: no build recorded so far rounds like this, so please report it with its XLA_FLAGS."
             )
 
     def _derived(self, arithmetic: str) -> Read:

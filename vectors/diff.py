@@ -32,22 +32,25 @@ class Difference:
     """How two golden files differ, over the tables that both hold.
 
     Attributes:
-        kind: ``equal``; ``coverage``: only other cases; ``rounding``: same draws, other bytes; ``draws``: other
+        kind: ``equal``; ``coverage``: only other cases; ``intervals``: same values, other accept intervals or
+            cells; ``rounding``: same draws, other bytes; ``draws``: other
             random integers; ``suite``: the files are of different suites, streams or layouts.
         elements: Table elements that both hold.
         other_draws: Elements whose draw differs.
         other_expected: Elements whose expected bytes differ, and ``max_ulp`` by how much at most.
         max_ulp: See ``other_expected``.
+        other_intervals: Elements whose accept interval or cell differs.
         axes: The axes that differ, by name.
         recorded_only: Recorded bytes that only one file has.
 
     """
 
-    kind: Literal["equal", "coverage", "rounding", "draws", "suite"]
+    kind: Literal["equal", "coverage", "intervals", "rounding", "draws", "suite"]
     elements: int = 0
     other_draws: int = 0
     other_expected: int = 0
     max_ulp: int = 0
+    other_intervals: int = 0
     axes: tuple[str, ...] = ()
     recorded_only: tuple[RecordedOnly, ...] = ()
 
@@ -58,7 +61,7 @@ def diff(first: Golden, second: Golden) -> Difference:
     if (a.suite.name, a.rows) != (b.suite.name, b.rows):
         return Difference(kind="suite")
     axes = tuple(name for name in a.axes if a.axes[name] != b.axes[name])
-    elements = other_draws = other_expected = max_ulp = 0
+    elements = other_draws = other_expected = other_intervals = max_ulp = 0
     for d_model, i, j, count in _common(first, second):
         draws = [file.read_draws(d_model, at, at + count) for file, at in ((first, i), (second, j))]
         values = [file.read(file.recordings[0], d_model, at, at + count) for file, at in ((first, i), (second, j))]
@@ -67,12 +70,16 @@ def diff(first: Golden, second: Golden) -> Difference:
         other_draws += int(np.count_nonzero(draws[0] != draws[1]))
         other_expected += int(np.count_nonzero(distance))
         max_ulp = max(max_ulp, int(distance.max(initial=0)))
+        intervals = [file.read_intervals(d_model, at, at + count) for file, at in ((first, i), (second, j))]
+        other_intervals += int(np.count_nonzero((intervals[0] != intervals[1]).any(axis=0)))
     only = () if other_draws else tuple(_recorded_only(first, second))
-    kind: Literal["equal", "coverage", "rounding", "draws"] = "equal"
+    kind: Literal["equal", "coverage", "intervals", "rounding", "draws"] = "equal"
     if other_draws:
         kind = "draws"
     elif other_expected or only:
         kind = "rounding"
+    elif other_intervals or a.slack_ulp != b.slack_ulp:
+        kind = "intervals"
     elif axes:
         kind = "coverage"
     return Difference(
@@ -80,6 +87,7 @@ def diff(first: Golden, second: Golden) -> Difference:
         elements=elements,
         other_draws=other_draws,
         other_expected=other_expected,
+        other_intervals=other_intervals,
         max_ulp=max_ulp,
         axes=axes,
         recorded_only=only,

@@ -28,6 +28,7 @@ from posvec.schemas.case import Case
 from posvec.schemas.errors import VectorsError
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, SCHEMA_FILE, Manifest, Recording
 from posvec.schemas.suite import Suite
+from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.hdf5 import DAMAGE, ContentDigest, opened, plain_dataset, read_manifest_text
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32, from_ordered, ordered
@@ -137,6 +138,23 @@ class Golden:
         block: Block = self._blocks(d_model, position - position % size)
         return prefix(block.known, position - block.start, T * d_model)
 
+    def check_values(self) -> None:
+        """Look through all tables for values that cannot be.
+
+        Raises:
+            VectorsError: There is one.
+
+        """
+        for d_model in self.manifest.axes["d_model"]:
+            for start in range(0, len(self.manifest.axes["seed"]), _block_seeds(self.manifest.rows, d_model)):
+                self._block(d_model, start)
+
+    def read_intervals(self, d_model: int, start: int, stop: int) -> NDArray[np.int64]:
+        """Return accept interval and cell, in ULP from ``expected``: int64, ``(4, stop - start, rows, d_model)``."""
+        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            group = file[f"d_model={d_model}"]
+            return np.stack([group[name][start:stop].astype(np.int64) for name in INTERVALS])
+
     def read(self, recording: Recording, d_model: int, start: int, stop: int) -> Float32:
         """Return the tables of a recording, float32 of shape ``(stop - start, rows, d_model)``.
 
@@ -176,7 +194,24 @@ class Golden:
                 recordings=stacked,
                 same_until=first_difference(stacked),
             )
+        impossible = _impossible(known)
+        if impossible:
+            raise VectorsError(self.path, f"holds what cannot be, in d_model={d_model}: {impossible}", remedy=_REMEDY)
         return Block(known=known, start=start)
+
+
+def _impossible(known: Known) -> str:
+    """Say what in a block of tables no right file holds, if anything: a digest proves only that it is as written."""
+    if not np.isfinite(known.expected).all():
+        return "an expected value that is not finite"
+    if known.draw.max(initial=0) >= N_DRAWS:
+        return f"a draw above {N_DRAWS - 1}"
+    below, above = known.accept_below.astype(np.int64), known.accept_above.astype(np.int64)
+    if (known.cell_below > below).any() or (known.cell_above > above).any():
+        return "a cell wider than its accept interval"
+    if ((known.recordings < -below[:, None]) | (known.recordings > above[:, None])).any():
+        return "a recorded value outside its accept interval"
+    return ""
 
 
 def first_difference(recordings: NDArray[Any]) -> NDArray[np.int64]:
@@ -235,10 +270,10 @@ def _block_seeds(rows: int, d_model: int) -> int:
 
 def _checked_manifest(path: Path, file: h5py.File) -> Manifest:
     found = file.attrs.get("format")
-    if found != FORMAT:
+    if not isinstance(found, str) or found != FORMAT:
         raise VectorsError(path, f"is an HDF5 file but no golden file (format {found!r:.40})", remedy=_REMEDY)
     version = file.attrs.get("format_version")
-    if version != FORMAT_VERSION:
+    if not isinstance(version, int | np.integer) or version != FORMAT_VERSION:
         raise VectorsError(
             path,
             f"has format version {version!s:.20}, and this posvec reads version {FORMAT_VERSION}",
@@ -270,3 +305,8 @@ def _check_datasets(file: h5py.File, manifest: Manifest) -> None:
         dataset = plain_dataset(file, name, None, shape)
         if dataset.dtype.str not in dtypes:
             raise ValueError(f"{name} has dtype {dataset.dtype.str}, not {' or '.join(dtypes)}")
+    for name, axis in manifest.axes.items():
+        dataset = file[f"axes/{name}"]
+        for start in range(0, len(axis), _BLOCK_ELEMENTS):
+            if dataset[start : start + _BLOCK_ELEMENTS].tolist() != axis.slice(start, start + _BLOCK_ELEMENTS):
+                raise ValueError(f"axes/{name} does not hold what the manifest says")

@@ -44,6 +44,8 @@ def opened(path: Path, *, kind: str, remedy: str) -> Iterator[h5py.File]:
         raise VectorsError(path, f"there is no such {kind}", remedy=remedy)
     if path.is_dir():
         raise VectorsError(path, f"is a directory, not a {kind}", remedy=remedy)
+    if not path.is_file():
+        raise VectorsError(path, f"is no regular file, so no {kind}", remedy=remedy)
     try:
         with h5py.File(path, "r") as file:
             yield file

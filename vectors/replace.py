@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,15 +14,24 @@ TEMPORARY_SUFFIX = ".posvec-tmp"
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of ``path`` that takes its place when the block ends without an error.
+    """Yield a temporary path that takes the place of ``path`` when the block ends without an error.
 
-    The temporary file is flushed to disk before the rename, and removed if the block raises.
+    It lies in the same folder, is flushed to disk before the rename, and removed if the block raises. A symbolic
+    link keeps pointing where it points: its target is replaced. A pipe or a device is written to, not replaced.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX, dir=path.parent)
+    path = path.resolve()
+    special = path.exists() and not path.is_file() and not path.is_dir()
+    handle, name = tempfile.mkstemp(
+        prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX, dir=None if special else path.parent
+    )
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
+        if special:
+            with temporary.open("rb") as source, path.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            return
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
         temporary.chmod(mode)
         with temporary.open("rb+") as file:
@@ -34,6 +44,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def probe_folder(path: Path) -> None:
     """Raise the OSError that :func:`replacing` would meet when it creates a file beside ``path``."""
+    path = path.resolve()
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX, dir=path.parent)
     os.close(handle)
     Path(name).unlink()

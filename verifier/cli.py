@@ -89,8 +89,9 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
         return _fail("interrupted", 130)
-    except BrokenPipeError:
-        _silence_stdout()  # the reader (head, less) has gone
+    except (BrokenPipeError, SystemExit):
+        # The reader (head, less) has gone: click has turned that into sys.exit(1), which nothing else here calls.
+        _silence_stdout()
         return 141
     except OSError as error:
         _silence_stdout()
@@ -100,8 +101,8 @@ def run(arguments: list[str]) -> int:
 
 def _silence_stdout() -> None:
     """Keep Python from writing what is left, and failing again, at exit."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.__stdout__ is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
 def _one_line(error: click.ClickException) -> str:

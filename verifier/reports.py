@@ -67,9 +67,6 @@ class ReportFile:
         """
         try:
             content = WRITERS[self.kind](report)
-            if self.path.exists() and not self.path.is_file():  # a pipe or a device such as /dev/stdout
-                self.path.write_bytes(content)
-                return
             with replacing(self.path) as temporary:
                 temporary.write_bytes(content)
         except OSError as error:

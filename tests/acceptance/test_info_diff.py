@@ -1,5 +1,9 @@
 import json
+import os
 import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import h5py
 
@@ -44,3 +48,15 @@ def test_diff_tells_equal_files_from_other_draws(posvec, tmp_path):
     assert other.out.startswith("OTHER DRAWS in ")
     assert posvec("diff", SHIPPED, tmp_path / "none.h5").status == 3
     assert posvec("diff", SHIPPED).status == 2
+
+
+def test_a_reader_that_has_gone_is_no_verdict():
+    script = f"{Path(sys.executable).with_name('posvec')} show --seed 0 --d-model 4000 | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("141\n", "")
+
+
+def test_what_is_no_regular_file_is_refused_at_once(posvec, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    ran = posvec("info", tmp_path / "pipe")
+    assert (ran.status, "is no regular file" in ran.err) == (3, True)

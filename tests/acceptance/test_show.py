@@ -81,7 +81,7 @@ def test_explain_shows_every_stage_of_one_element(posvec, stream, position, feat
         (("--seed", "x", "--d-model", 4), "--seed"),
         (("--d-model", 4), "--seed"),
         (("--seed", 0, "--d-model", 4, "--T", 2, "--explain", "--position", 2), "--position must be within 0..1"),
-        (("--seed", 0, "--d-model", 4, "--T", 0, "--explain"), "--position"),
+        (("--seed", 0, "--d-model", 4, "--T", 0, "--explain"), "--T must be at least 1 with --explain"),
         (("--seed", 0, "--d-model", 4, "--json", "--explain"), "exclude each other"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from posvec.schemas.errors import ReferenceDisagrees, VectorsError
 from posvec.vectors.diff import diff
-from posvec.vectors.golden import Golden, table_case
+from posvec.vectors.golden import Golden, content_digest, table_case
 from posvec.vectors.ulp import ordered
 from tests.vectors.conftest import CANONICAL, OTHER
 
@@ -228,6 +228,45 @@ def test_data_that_lies_elsewhere_or_nowhere_is_refused(make_golden, kind):
     assert "d_model=3/draw" in message
 
 
+def resealed(golden, change):
+    """A file whose content was changed and whose digest is that of the change."""
+
+    def seal(file):
+        change(file)
+        manifest = replace(golden.manifest, content_sha256=content_digest(file, golden.manifest))
+        del file["manifest"]
+        file["manifest"] = np.bytes_(manifest.to_json().encode())
+
+    return edit(golden, seal)
+
+
+def test_axes_that_contradict_the_manifest_are_refused_whatever_the_digest(make_golden):
+    def change(file):
+        file["axes/seed"][0] = 77
+
+    assert "axes/seed does not hold what the manifest says" in refused(resealed(make_golden(), change))
+
+
+@pytest.mark.parametrize(
+    ("dataset", "value", "says"),
+    [
+        ("expected", np.nan, "an expected value that is not finite"),
+        ("draw", 2**23, "a draw above 8388607"),
+        ("cell_above", 255, "a cell wider than its accept interval"),
+        ("recordings/r01", 127, "a recorded value outside its accept interval"),
+    ],
+)
+def test_values_that_cannot_be_are_refused_whatever_the_digest(make_golden, dataset, value, says):
+    def change(file):
+        file[f"d_model=3/{dataset}"][0, 1, 2] = value
+
+    opened = Golden.open(resealed(make_golden(), change))
+    with pytest.raises(VectorsError, match=says):
+        opened.known(table_case(opened.name, seed=0, T=1, d_model=3))
+    with pytest.raises(VectorsError, match=says):
+        opened.check_values()
+
+
 # Comparing two files
 
 
@@ -252,6 +291,16 @@ def test_other_recorded_bytes_are_other_rounding(make_golden, draw_table):
         ("second", (OTHER,)),
     ]
     assert found.recorded_only[1].differing > 0
+
+
+def test_other_accept_intervals_are_a_difference(make_golden):
+    golden = make_golden()
+
+    def change(file):
+        file["d_model=3/accept_above"][0, 1, 2] += 1
+
+    found = diff(golden, Golden.open(resealed(golden, change)))
+    assert (found.kind, found.other_intervals) == ("intervals", 1)
 
 
 def test_other_axes_alone_are_coverage(make_golden):

@@ -42,6 +42,9 @@ def diff(ctx: click.Context, first: Path, second: Path) -> None:
                 f"{percent(only.differing, found.elements)} of the elements not as expected in A, "
                 f"at most {only.max_ulp} ULP"
             )
+    elif found.kind == "intervals":
+        share = percent(found.other_intervals, found.elements)
+        click.echo(f"SAME VALUES, OTHER ACCEPT INTERVALS in {share} of {found.elements:,} elements")
     elif found.kind == "coverage":
         click.echo(f"SAME VALUES, OTHER CASES: {found.elements:,} table elements are in both, and equal")
     else:

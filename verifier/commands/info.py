@@ -33,6 +33,7 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
     if as_json:
         click.echo(manifest.to_json(), nl=False)
         return
+    golden.check_values()
     beside = path.with_suffix(".json")
     if beside.exists() and beside.read_bytes() != manifest.to_json().encode("ascii"):
         raise VectorsError(

@@ -57,6 +57,10 @@ def show(
 
     table = DrawTable.load()
     arithmetic = _arithmetic(build, table, stream)
+    if npy is not None and not npy.name:
+        raise InvalidArgument("--npy", str(npy), "the name of a file")
+    if explain and T == 0:
+        raise InvalidArgument("--T", T, "at least 1 with --explain")
     if explain:
         _check_element(position, feature, T, d_model)
         from posvec.vectors.explain import explain as stages
@@ -143,4 +147,4 @@ def _arithmetic(build: str | None, table: DrawTable, stream: Stream) -> str:
 def _check_element(position: int, feature: int, T: int, d_model: int) -> None:
     for name, value, limit in (("--position", position, T), ("--feature", feature, d_model)):
         if not 0 <= value < limit:
-            raise InvalidArgument(name, value, f"within 0..{limit - 1}" if limit else "absent: T = 0 has no element")
+            raise InvalidArgument(name, value, f"within 0..{limit - 1}")
