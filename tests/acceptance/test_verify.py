@@ -112,6 +112,26 @@ def test_a_finer_uniform_is_told_by_its_cells(posvec, target, bits, expression):
     assert f"The uniform has {bits} bits instead of 23" in ran.out
 
 
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("right(seed, 32, d_model)[-T * d_model :] if T else right(seed, 0, 1)", "in the wrong place: rows"),
+        ("right(seed, T, d_model).reshape(T, d_model).T.ravel()", "the right ones in another order"),
+        ("right(seed + 1, T, d_model)", "those of another random stream: each value is a right one"),
+        ("right(seed, T, d_model) * np.float32(10)", "the right draw times 10: the scale differs"),
+        ("np.zeros(T * d_model, np.float32)", "Every element of the failing cases is 0.0"),
+        ("np.full(T * d_model, np.nan, np.float32)", "are NaN or infinite"),
+        ("right(seed, T, d_model) ** 2", "not draws of this distribution at all"),
+    ],
+)
+def test_what_failing_values_have_in_common_is_said(posvec, target, expression, says):
+    ran = posvec(
+        "verify", target(forward(expression)), "--match", "equivalent", "--select", "*seed=[02]/d_model=8/T=2*"
+    )
+    assert ran.status == 1
+    assert says in " ".join(ran.out.split())
+
+
 def test_the_original_stream_has_its_own_golden_file(posvec):
     wrong = posvec("verify", EXAMPLES / "flax_reference.py", "--select", "*d_model=4/T=3", "--stream", "original")
     assert wrong.status == 1
