@@ -11,13 +11,16 @@ import click
 
 _LONG_RUN = 60.0
 _PACE = 20
+_QUICK = 100
+_PATIENCE = 20.0
 
 
 class ScreenProgress:
     """A progress bar if stderr is a terminal; in any case one line if the run will take over a minute."""
 
     def __init__(self, *, quick: bool, jobs: int = 1) -> None:
-        self._quick, self._jobs, self._warned, self._pause = quick, jobs, False, 0
+        self._quick, self._jobs, self._warned = quick, jobs, False
+        self._answered, self._spent = 0, 0.0
         self._recent: deque[float] = deque(maxlen=_PACE)
         self._bar: Any = None
         self._task: Any = None
@@ -46,11 +49,12 @@ class ScreenProgress:
         self._recent.append(seconds)
         if self._bar is not None:
             self._bar.advance(self._task)
-        if self._warned or len(self._recent) < _PACE or self._pause > 0:
-            self._pause -= 1
+        self._answered += 1
+        self._spent += seconds
+        told = self._answered % _PACE == 0 and (self._answered > _QUICK or self._spent > _PATIENCE)
+        if self._warned or not told:
             return
-        self._pause = _PACE
-        # The median: a first call of each shape may compile for seconds, and the others then take none.
+        # The quick cases come first and are all of new shapes, which may compile; only the others tell the pace.
         seconds_left = median(self._recent) * remaining / self._jobs
         if seconds_left > _LONG_RUN:
             self._warned = True

@@ -379,6 +379,17 @@ def test_an_interrupted_run_writes_the_report_of_what_ran(target, tmp_path, numb
     assert violation(report, "report.schema.json") is None
 
 
+def test_a_long_run_says_so_and_names_quick(target):
+    path = target("import time\n" + forward("time.sleep(0.06) or right(seed, T, d_model)"))
+    command = [Path(sys.executable).with_name("posvec"), "verify", path]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    line = process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert line.startswith("posvec: this run will take about ")
+    assert "--quick runs at most 100 cases" in line
+
+
 # Bad input
 
 
