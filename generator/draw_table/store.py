@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +15,8 @@ from numpy.typing import NDArray
 from posvec.generator.draw_table.theorem import Proof
 from posvec.vectors import draw_file
 from posvec.vectors.draws import Arithmetic
+from posvec.vectors.hdf5 import new_file
+from posvec.vectors.replace import replacing
 from posvec.vectors.ulp import Int32
 
 SLACK_ULP: Final = 4
@@ -51,33 +51,25 @@ def write(
     """
     base = orders[canonical]
     parents = choose_parents(orders, canonical)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(handle)
-    try:
-        with h5py.File(name, "w", libver="earliest", track_order=False) as file:
-            _write_base(file, base)
-            for arithmetic in arithmetics:
-                parent = parents[arithmetic.id]
-                difference = orders[arithmetic.id] - orders[parent] if parent else np.empty(0, np.int32)
-                dataset = _write(file, f"{draw_file.ARITHMETICS}/{arithmetic.id}", _narrow(difference, np.int8))
-                dataset.attrs["description"] = arithmetic.description
-                dataset.attrs["relative_to"] = parent
-                dataset.attrs["recordings"] = json.dumps([r.to_dict() for r in arithmetic.recordings])
-            _write(file, draw_file.CORRECTLY_ROUNDED, _narrow(rounded - base, np.int8))
-            _write(file, draw_file.SPAN_BELOW, _narrow(base - proof.low, np.uint8))
-            _write(file, draw_file.SPAN_ABOVE, _narrow(proof.high - base, np.uint8))
-            file.attrs["format"] = draw_file.FORMAT
-            file.attrs["format_version"] = draw_file.FORMAT_VERSION
-            file.attrs["canonical"] = canonical
-            file.attrs["slack_ulp"] = SLACK_ULP
-            file.attrs["smallest_gap"] = proof.smallest_gap
-            file.attrs["order"] = json.dumps([arithmetic.id for arithmetic in arithmetics])
-            file.attrs["content_sha256"] = draw_file.content_digest(file)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    with replacing(path) as temporary, new_file(temporary) as file:
+        _write_base(file, base)
+        for arithmetic in arithmetics:
+            parent = parents[arithmetic.id]
+            difference = orders[arithmetic.id] - orders[parent] if parent else np.empty(0, np.int32)
+            dataset = _write(file, f"{draw_file.ARITHMETICS}/{arithmetic.id}", _narrow(difference, np.int8))
+            dataset.attrs["description"] = arithmetic.description
+            dataset.attrs["relative_to"] = parent
+            dataset.attrs["recordings"] = json.dumps([r.to_dict() for r in arithmetic.recordings])
+        _write(file, draw_file.CORRECTLY_ROUNDED, _narrow(rounded - base, np.int8))
+        _write(file, draw_file.SPAN_BELOW, _narrow(base - proof.low, np.uint8))
+        _write(file, draw_file.SPAN_ABOVE, _narrow(proof.high - base, np.uint8))
+        file.attrs["format"] = draw_file.FORMAT
+        file.attrs["format_version"] = draw_file.FORMAT_VERSION
+        file.attrs["canonical"] = canonical
+        file.attrs["slack_ulp"] = SLACK_ULP
+        file.attrs["smallest_gap"] = proof.smallest_gap
+        file.attrs["order"] = json.dumps([arithmetic.id for arithmetic in arithmetics])
+        file.attrs["content_sha256"] = draw_file.content_digest(file)
 
 
 def choose_parents(orders: Mapping[str, Int32], canonical: str) -> dict[str, str]:
