@@ -35,7 +35,7 @@ _RECORD: Final = Path(__file__).with_name("record.py")
 
 
 class UnexplainedError(PosvecError, ArithmeticError):
-    """A build gives values that no recorded arithmetic gives and that no one shape records cleanly."""
+    """A build gives values that no recorded arithmetic gives, or the canonical build was never recorded."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -247,14 +247,14 @@ def canonical(collection: Collection) -> str:
     """Return the id of the arithmetic of JAX 0.10.2, eager, x86-64 with FMA.
 
     Raises:
-        LookupError: it was never recorded.
+        UnexplainedError: it was never recorded.
 
     """
     jax, mode, isas = CANONICAL
     for name, recordings in collection.recordings.items():
         if any((r.jax, r.mode, r.path) == (jax, mode, "body") and r.isa in isas for r in recordings):
             return name
-    raise LookupError(f"the canonical build, JAX {jax} {mode} with FMA, is not among the interpreters")
+    raise UnexplainedError(f"the canonical build, JAX {jax} {mode} with FMA, is not among the interpreters.")
 
 
 def describe(recordings: Iterable[Recording]) -> str:

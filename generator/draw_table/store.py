@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from posvec.generator.draw_table.theorem import Proof
 from posvec.vectors import draw_file
 from posvec.vectors.draws import Arithmetic
-from posvec.vectors.hdf5 import new_file
 from posvec.vectors.replace import replacing
 from posvec.vectors.ulp import Int32
 
@@ -51,7 +50,7 @@ def write(
     """
     base = orders[canonical]
     parents = choose_parents(orders, canonical)
-    with replacing(path) as temporary, new_file(temporary) as file:
+    with replacing(path) as temporary, h5py.File(temporary, "w", libver="earliest", track_order=False) as file:
         _write_base(file, base)
         for arithmetic in arithmetics:
             parent = parents[arithmetic.id]
