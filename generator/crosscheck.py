@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.generator.sweep import ROWS, Sweep
+from posvec.generator.sweep import Sweep
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Stream
 from posvec.schemas.errors import ReferenceDisagrees
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
+from posvec.vectors.suites import MAX_T
 from posvec.vectors.ulp import Float32, ordered, ulp_distance
 
 _CHUNK_ELEMENTS = 1 << 20
@@ -55,7 +56,7 @@ class Difference:
 
 def chunks(seeds: Axis, d_model: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of positions on the seed axis whose tables together have about a million elements."""
-    size = max(1, _CHUNK_ELEMENTS // (ROWS * d_model))
+    size = max(1, _CHUNK_ELEMENTS // (MAX_T * d_model))
     for start in range(0, len(seeds), size):
         yield start, min(start + size, len(seeds))
 
@@ -72,7 +73,7 @@ def check_draws(result: Sweep, *, d_models: Axis, stream: Stream, table: DrawTab
     for d_model in d_models:
         for start, stop in chunks(result.seeds, d_model):
             got = result.read(d_model, start, stop)
-            expected = table_draws(result.seeds.slice(start, stop), d_model, stream=stream, rows=ROWS)
+            expected = table_draws(result.seeds.slice(start, stop), d_model, stream=stream, rows=MAX_T)
             _require_draws(result, d_model, start, got, expected, table)
             known = np.zeros(got.shape, np.bool_)
             for arithmetic in table.arithmetics:

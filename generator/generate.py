@@ -13,7 +13,7 @@ from posvec.generator.crosscheck import Rounding, check_draws
 from posvec.generator.environment import prepare
 from posvec.generator.scratch import output_error, remove_leftovers, scratch, writing
 from posvec.generator.suites import GeneratedSuite
-from posvec.generator.sweep import ROWS, Advance, Sweep, sweep
+from posvec.generator.sweep import Advance, Sweep, sweep
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
 from posvec.schemas.errors import InvalidArgument, PosvecError, ReferenceDisagrees, VectorsError
@@ -22,6 +22,7 @@ from posvec.vectors.assemble import Recorded, write_golden
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.files import file_name
 from posvec.vectors.golden import Golden
+from posvec.vectors.suites import MAX_T
 
 OPTIONS = {"seed": "--seeds", "T": "--T", "d_model": "--d-model"}
 # Bytes beside the raw tables of both modes: the file and its temporary copy, before compression.
@@ -63,7 +64,7 @@ class Request:
     @property
     def table_bytes(self) -> int:
         """Size of all tables of one mode."""
-        return 4 * ROWS * len(self.axes["seed"]) * sum(self.axes["d_model"])
+        return 4 * MAX_T * len(self.axes["seed"]) * sum(self.axes["d_model"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

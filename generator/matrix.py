@@ -21,10 +21,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from posvec.generator.entry import run
 from posvec.generator.environment import STREAM_VARIABLE, cpu_instruction_set
 from posvec.generator.environments import ENVIRONMENTS, EnvironmentMissingError, Pins, build, clean_environ
 from posvec.schemas.build import STREAMS, Mode, Stream
-from posvec.schemas.errors import InvalidArgument, PosvecError
+from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.draws import DEFAULT_PATH
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -196,13 +197,13 @@ def record_command(
         draw_table.write(collection, DEFAULT_PATH, console.print)
     todo = settings(pythons, streams, results=results)
 
-    def run(setting: Setting) -> None:
+    def record_one(setting: Setting) -> None:
         problem = record(setting, output.resolve())
         results.cells[setting.pins.jax, setting.stream, setting.isa] = "FAILED" if problem else "eager, jit"
         if problem:
             results.problems.append(f"JAX {setting.pins.jax}, {setting.isa}, {setting.stream}: {problem}")
 
-    _run_all(run, [(setting,) for setting in todo], jobs, console)
+    _run_all(record_one, [(setting,) for setting in todo], jobs, console)
     _finish(results, "stream", wanted="eager, jit")
 
 
@@ -220,7 +221,7 @@ def verify_command(versions: str, venvs: Path, jobs: int, vectors: Path) -> None
     pythons = environments(_checked(versions), folder=venvs, results=results, say=console.print)
     modes: tuple[Mode, ...] = ("eager", "jit")
 
-    def run(setting: Setting, mode: Mode) -> None:
+    def verify_one(setting: Setting, mode: Mode) -> None:
         level = verify(setting, mode, vectors.resolve())
         results.cells[setting.pins.jax, mode, setting.isa] = level
         if level != "exact":
@@ -232,7 +233,7 @@ def verify_command(versions: str, venvs: Path, jobs: int, vectors: Path) -> None
         if setting.stream == setting.pins.default_stream
         for mode in modes
     ]
-    _run_all(run, todo, jobs, console)
+    _run_all(verify_one, todo, jobs, console)
     _finish(results, "mode", wanted="exact")
 
 
@@ -268,8 +269,4 @@ def _last_line(text: str) -> str:
 
 
 if __name__ == "__main__":
-    try:
-        main(standalone_mode=False)
-    except PosvecError as error:
-        click.echo(f"posvec: {error}", err=True)
-        sys.exit(error.exit_code)
+    run(main)

@@ -27,9 +27,9 @@ import numpy as np
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Mode
 from posvec.schemas.errors import ReferenceDisagrees
+from posvec.vectors.suites import MAX_T
 from posvec.vectors.ulp import Float32
 
-ROWS = 32
 LITERAL_SEEDS = 16
 """Up to this many seeds the literal function is called for each, which costs less than compiling a batch."""
 
@@ -73,9 +73,9 @@ class Sweep:
             float32 array of shape (stop - start, 32, d_model).
 
         """
-        size = ROWS * d_model
+        size = MAX_T * d_model
         flat = np.fromfile(self.path(d_model), dtype="<f4", count=(stop - start) * size, offset=4 * start * size)
-        return flat.reshape(stop - start, ROWS, d_model).astype(np.float32, copy=False)
+        return flat.reshape(stop - start, MAX_T, d_model).astype(np.float32, copy=False)
 
 
 def sweep(
@@ -147,11 +147,11 @@ class _Width:
         self._literal_calls += 1
         if jitted and self._literal_calls % _PROGRAMS_KEPT == 0:
             call.clear_cache()
-        one: Float32 = self._checked(np.asarray(call(seed, ROWS, self._d_model)), tables=1)[0]
+        one: Float32 = self._checked(np.asarray(call(seed, MAX_T, self._d_model)), tables=1)[0]
         return one
 
     def _batched_tables(self) -> Iterator[Float32]:
-        size = max(1, min(_BATCH_SEEDS, _BATCH_ELEMENTS // (ROWS * self._d_model), len(self._seeds)))
+        size = max(1, min(_BATCH_SEEDS, _BATCH_ELEMENTS // (MAX_T * self._d_model), len(self._seeds)))
         run = self._eager_batch() if self._mode == "eager" else self._jit_batch()
         for start in range(0, len(self._seeds), size):
             seeds = self._seeds.slice(start, start + size)
@@ -163,29 +163,29 @@ class _Width:
         import jax
 
         d_model = self._d_model
-        module = self._reference.LearnedPos(max_T=ROWS, d_model=d_model)
-        init: Any = jax.vmap(lambda key: module.init(key, ROWS)["params"]["pos_embed"])
+        module = self._reference.LearnedPos(max_T=MAX_T, d_model=d_model)
+        init: Any = jax.vmap(lambda key: module.init(key, MAX_T)["params"]["pos_embed"])
         return lambda keys: self._checked(np.asarray(init(keys)), tables=len(keys))
 
     def _jit_batch(self) -> Callable[[Any], Float32]:
         import jax
 
         d_model = self._d_model
-        module = self._reference.LearnedPos(max_T=ROWS, d_model=d_model)
+        module = self._reference.LearnedPos(max_T=MAX_T, d_model=d_model)
 
         def one_table(key: Any) -> Any:
-            return module.apply(module.init(key, ROWS), ROWS).reshape(-1)
+            return module.apply(module.init(key, MAX_T), MAX_T).reshape(-1)
 
         one: Any = jax.jit(one_table)
         return lambda keys: self._checked(np.stack([one(key) for key in keys]), tables=len(keys))
 
     def _checked(self, values: Any, *, tables: int) -> Float32:
-        if values.dtype != np.float32 or values.size != tables * ROWS * self._d_model:
+        if values.dtype != np.float32 or values.size != tables * MAX_T * self._d_model:
             raise ReferenceDisagrees(
                 f"The reference returned {values.dtype} of shape {values.shape} for {tables} tables with "
-                f"d_model {self._d_model}, which must be float32 of {ROWS} rows each; nothing was written."
+                f"d_model {self._d_model}, which must be float32 of {MAX_T} rows each; nothing was written."
             )
-        return np.asarray(values, np.float32).reshape(tables, ROWS, self._d_model)
+        return np.asarray(values, np.float32).reshape(tables, MAX_T, self._d_model)
 
     def _agrees(self) -> bool:
         return all(

@@ -27,9 +27,9 @@ from posvec.vectors.draws import DrawTable
 from posvec.vectors.golden import INTERVALS, Golden, content_digest
 from posvec.vectors.hdf5 import create_dataset, new_file
 from posvec.vectors.replace import replacing
+from posvec.vectors.suites import MAX_T
 from posvec.vectors.ulp import Float32, ordered
 
-ROWS = 32
 _CHUNK_ELEMENTS = 1_048_576
 
 Read = Callable[[int, int, int], Float32]
@@ -157,7 +157,7 @@ class _Writer:
             suite=self._suite,
             stream=self._stream,
             axes=self._axes,
-            rows=ROWS,
+            rows=MAX_T,
             recordings=recordings,
             slack_ulp=self._table.slack_ulp,
             draw_table_sha256=self._table.content_sha256,
@@ -186,7 +186,7 @@ class _Writer:
                 dataset[start : start + _CHUNK_ELEMENTS] = axis.slice(start, start + _CHUNK_ELEMENTS)
 
     def _write_expected(self, group: h5py.Group, d_model: int, read: Read) -> None:
-        shape = (len(self._axes["seed"]), ROWS, d_model)
+        shape = (len(self._axes["seed"]), MAX_T, d_model)
         expected = create_dataset(group, "expected", shape, "<f4")
         draw = create_dataset(group, "draw", shape, "<u4")
         intervals = {name: _Growing(group, name, shape, ("|u1", "<u2", "<u4")) for name in INTERVALS}
@@ -248,7 +248,7 @@ class _Writer:
         key = (d_model, start, stop)
         if self._draw_cache is None or self._draw_cache[0] != key:
             seeds = self._axes["seed"].slice(start, stop)
-            self._draw_cache = key, table_draws(seeds, d_model, stream=self._stream, rows=ROWS)
+            self._draw_cache = key, table_draws(seeds, d_model, stream=self._stream, rows=MAX_T)
         return self._draw_cache[1]
 
     def _digest(self, read: Read) -> str:
@@ -260,7 +260,7 @@ class _Writer:
 
     def _chunks(self, d_model: int) -> Iterator[tuple[int, int]]:
         seeds = len(self._axes["seed"])
-        size = max(1, _CHUNK_ELEMENTS // (ROWS * d_model))
+        size = max(1, _CHUNK_ELEMENTS // (MAX_T * d_model))
         for start in range(0, seeds, size):
             yield start, min(seeds, start + size)
 

@@ -19,7 +19,9 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from posvec.vectors.random_bits import MAX_SIZE, Stream, check_stream, random_bits
+from posvec.schemas.build import Stream
+from posvec.vectors.random_bits import MAX_SIZE, check_stream, random_bits
+from posvec.vectors.suites import MAX_T
 from posvec.vectors.threefry import UInt32, encrypt
 
 _A = TypeVar("_A")
@@ -29,9 +31,6 @@ DRAW_BITS: Final = 23
 """How many of a word's 32 bits ``jax.random.uniform`` uses for float32: its mantissa."""
 
 N_DRAWS: Final = 1 << DRAW_BITS
-TABLE_ROWS: Final = 32
-"""Rows of the table in the exercise, ``max_T``."""
-
 SEED_MIN: Final = -(1 << 63)
 SEED_MAX: Final = (1 << 63) - 1
 
@@ -133,7 +132,7 @@ def param_key(keys: UInt32, *, path: Sequence[str] = (), index: int = 1, fix_rng
     return fold_in(keys, fold_word(path=path, index=index, fix_rng_separator=fix_rng_separator))
 
 
-def table_bits(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = TABLE_ROWS) -> UInt32:
+def table_bits(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = MAX_T) -> UInt32:
     """Return the 32-bit words behind the first parameter of a top-level module, of shape ``(rows, d_model)``.
 
     Args:
@@ -157,7 +156,7 @@ def table_bits(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream
     return out
 
 
-def table_draws(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = TABLE_ROWS) -> UInt32:
+def table_draws(seeds: ArrayLike | Sequence[int], d_model: int, *, stream: Stream, rows: int = MAX_T) -> UInt32:
     """Return :func:`table_bits` shifted right by nine: the 23-bit integers that alone decide the values.
 
     Returns:
@@ -190,7 +189,7 @@ def stream_draws(
     d_model: int,
     *,
     stream: Stream,
-    rows: int = TABLE_ROWS,
+    rows: int = MAX_T,
     block_elements: int = 1 << 20,
 ) -> Iterator[DrawBlock]:
     """Yield the tables of :func:`table_draws` in blocks, in order, with memory bounded whatever the sweep.

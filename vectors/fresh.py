@@ -19,10 +19,10 @@ from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.golden import first_difference, table_case
 from posvec.vectors.known import Known
+from posvec.vectors.suites import MAX_T
 from posvec.vectors.ulp import ordered
 
 MAX_D_MODEL = 1024
-_MAX_T = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class FreshVectors:
         while len(cases) < self.count:
             seed = int(uniform() * 2**32)
             d_model = int(MAX_D_MODEL ** uniform() * (1 + 1e-12))
-            T = 1 + int(uniform() * _MAX_T)
+            T = 1 + int(uniform() * MAX_T)
             if seed not in self.avoid:
                 case = table_case(self.name, seed=seed, T=T, d_model=d_model)
                 cases.setdefault(case.id, case)

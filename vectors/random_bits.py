@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Final, Literal, get_args
+from typing import Final
 
 import numpy as np
 
+from posvec.schemas.build import STREAMS, Stream
 from posvec.vectors.threefry import UInt32, threefry2x32
-
-Stream = Literal["partitionable", "original"]
-"""Which integers a key gives: ``partitionable`` is JAX's default since 0.5.0, ``original`` was it before."""
 
 MAX_SIZE: Final = (1 << 32) - 2
 """Above this the original stream splits its key, and the partitionable one needs both counter words."""
@@ -23,8 +21,8 @@ fro than they gain by a warmer cache (1 << 14: 25 M elements/s, 1 << 17: 59 M/s)
 
 def check_stream(stream: str) -> None:
     """Raise ValueError, naming the streams there are, unless ``stream`` is one of them."""
-    if stream not in get_args(Stream):
-        raise ValueError(f"stream must be one of {', '.join(get_args(Stream))}, got {stream!r}")
+    if stream not in STREAMS:
+        raise ValueError(f"stream must be one of {', '.join(STREAMS)}, got {stream!r}")
 
 
 def random_bits(keys: UInt32, size: int, *, stream: Stream, start: int = 0, stop: int | None = None) -> UInt32:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from posvec.generator.draw_table import build
-from posvec.schemas.errors import PosvecError
+from posvec.generator.entry import run
 from posvec.vectors.draws import DEFAULT_PATH
 
 
@@ -37,8 +36,4 @@ def main(interpreters: tuple[str, ...], output: Path, isas: tuple[str, ...]) -> 
 
 
 if __name__ == "__main__":
-    try:
-        main(standalone_mode=False)
-    except PosvecError as error:
-        click.echo(f"posvec: {error}", err=True)
-        sys.exit(error.exit_code)
+    run(main)

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.generator.draw_table.build import ISAS, environment
+from posvec.schemas.build import Stream
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
-from posvec.vectors.random_bits import Stream
 from posvec.vectors.ulp import ordered
 
 _LITERAL: Final = Path(__file__).with_name("literal.py")

@@ -1,0 +1,7 @@
+"""For all tests."""
+
+import signal
+
+# A shell that starts a command in the background has it ignore SIGINT, and so all that it starts: tests that send
+# one would wait in vain. A handler of our own is not inherited; processes started from here get the default.
+signal.signal(signal.SIGINT, signal.default_int_handler)
