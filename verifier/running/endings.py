@@ -10,7 +10,7 @@ from posvec.verifier.running.capture import Output
 from posvec.verifier.running.frames import clean
 
 _STACK = "(most recent call first):\n"
-_CHILD = f'"{Path(__file__).with_name("child.py")}"'
+_CHILD = f'"{Path(__file__).with_name("child")}'
 
 
 FAILURES_IN_A_ROW = 3

@@ -22,7 +22,7 @@ from posvec.verifier.running.capture import Capture
 from posvec.verifier.running.frames import TOKEN_SIZE, Frame, FrameReader
 from posvec.verifier.running.launch import Launch
 
-CHILD = Path(__file__).with_name("child.py")
+CHILD = Path(__file__).with_name("child")
 MARKER = "POSVEC_PROCESS"
 HAS_PROC = Path("/proc/self/statm").exists()
 _PATIENCE = 1.0  # seconds that a supervisor gets to kill what a target left behind
