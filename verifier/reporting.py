@@ -17,6 +17,8 @@ from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
 from posvec.verifier.plan import Plan
 from posvec.verifier.running.process import CHILD
+from posvec.verifier.running.program import Program
+from posvec.verifier.running.target import Target
 from posvec.verifier.verdict import (
     Environment,
     Verdict,
@@ -79,8 +81,8 @@ def build_report(plan: Plan, observed: Observed) -> Report:
     notes += run_notes(run, request.match)
     notes += _findings(plan, run)
     notes += _behaviour_notes(behaviour)
-    notes += [f"The target was seen to do this: {shorten(note)} (a note, no proof)." for note in observed.notes]
-    if request.strict and not plan.selection.coercion and plan.suite.coercion:
+    notes += [_seen(note, request.target) for note in observed.notes]
+    if request.strict and not plan.selection.coercion and plan.suite.coercion and isinstance(request.target, Target):
         notes.append("--strict, but no coercion case was selected: run without --select to check them.")
     details = observed.problem.details if isinstance(observed.problem, TargetUnavailable) else ""
     return Report(
@@ -109,6 +111,12 @@ def build_report(plan: Plan, observed: Observed) -> Report:
     )
 
 
+def _seen(note: str, target: Target | Program) -> str:
+    if isinstance(target, Program):
+        return f"The program {shorten(note)}."
+    return f"The target was seen to do this: {shorten(note)} (a note, no proof)."
+
+
 def _failure(plan: Plan, run: RunJudgement) -> Failure | None:
     failed = [one for one in run.cases if one.result.outcome in FAILURES and one.case.coercion is None]
     if not failed:
@@ -116,14 +124,7 @@ def _failure(plan: Plan, run: RunJudgement) -> Failure | None:
     if not failed:
         return None
     first = failed[0]
-    command = [
-        "posvec",
-        "verify",
-        plan.request.target.text,
-        "--select",
-        first.case.id,
-        *plan.request.reproduce,
-    ]
+    command = plan.request.target.command(["--select", first.case.id, *plan.request.reproduce])
     result = first.result
     failure = Failure(
         case=first.case.id,

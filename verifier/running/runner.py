@@ -8,27 +8,46 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.running.behaviour import BehaviourLog, BehaviourObservations
 from posvec.verifier.running.capture import Capture, Output
-from posvec.verifier.running.endings import Failures, describe_garbled, describe_status, last_words, where_it_was
+from posvec.verifier.running.dialogue import Frames, question
+from posvec.verifier.running.endings import (
+    UNFLUSHED,
+    Failures,
+    describe_garbled,
+    describe_status,
+    last_words,
+    where_it_was,
+)
 from posvec.verifier.running.frames import Frame, Garbled, clean, environment_from
 from posvec.verifier.running.launch import Launch, make_scratch, prepare, remove_scratch
+from posvec.verifier.running.lines import Lines
 from posvec.verifier.running.options import RunOptions
-from posvec.verifier.running.process import Event
-from posvec.verifier.running.startup import explain_unavailable
+from posvec.verifier.running.process import Child, Event, describe_end
+from posvec.verifier.running.program import Program
+from posvec.verifier.running.startup import (
+    crashed_at_start,
+    explain_unavailable,
+    explain_unavailable_program,
+    not_started,
+)
 from posvec.verifier.running.target import Target
-from posvec.verifier.running.worker import MEASURE_EVERY, Worker, request
+from posvec.verifier.running.worker import MEASURE_EVERY, Worker
 
 __all__ = ["BehaviourObservations", "RunOptions", "Session"]
 
 _TICK = 0.5  # longest wait without a look at the clock; on Windows, Ctrl-C is seen only between waits
 _ENVIRONMENT_SECONDS = 20.0
 _MAX_NOTES = 20
+_FLUSH_SECONDS = 0.5  # in which a program whose output is not flushed writes it, once its input has ended
+_END_SECONDS = 2.0  # in which a program ends, once its input has ended
+_FEW = 8  # cases of a program of one process a case, which has little to remember
+_UNEXPLAINED = 3  # after so many failures that are no single case's, cases are asked one at a time
 
 
 class Session:
@@ -41,31 +60,43 @@ class Session:
         restarts: How often a process was lost to a crash or a timeout, and replaced if there was more to do.
         recycled: How often a process that had grown too much was replaced (or one a case with ``fresh``).
         stopped: Why the run was given up, or an empty string.
+        late: What a program did to cases that it had already answered: each such case's last answer.
 
     """
 
     def __init__(
-        self, target: Target, function_name: str, options: RunOptions | None = None, *, watch: Iterable[Path] = ()
+        self,
+        target: Target | Program,
+        function_name: str,
+        options: RunOptions | None = None,
+        *,
+        watch: Iterable[Path] = (),
+        hello: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare to run ``target``; ``function_name`` is looked up in it if it names no function itself.
 
-        ``watch`` are files (of golden values) whose opening by the target is noted.
+        ``watch`` are files (of golden values) whose opening by the target is noted; ``hello`` is what a program is
+        told first.
         """
         self.target = target
         self.options = options or RunOptions()
-        self.attribute = target.attribute or function_name
+        self.attribute = (target.attribute if isinstance(target, Target) else None) or function_name
         self.launched = 0.0
         self.restarts = 0
         self.recycled = 0
         self.stopped = ""
+        self.late: dict[str, Answer] = {}
         self._watch = list(watch)
+        self._hello = dict(hello or {})
         self._notes: list[str] = []
         self._growth = self.options.growth
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._capture = Capture()
         self._workers = [Worker(self.options) for _ in range(self.options.jobs)]
         self._environment: dict[str, str | bool | None] = {}
-        self._todo: Sequence[Case] = ()
+        self._cases: list[Case] = []  # all that were ever asked: a number is given once
+        self._suspects: set[int] = set()
+        self._unexplained = 0
         self._pending: deque[int] = deque()
         self._answers: list[Answer] = []
         self._failures = Failures()
@@ -114,6 +145,7 @@ class Session:
 
     def close(self) -> None:
         """Kill every process that the target started and delete its temporary files. May be called again."""
+        self._let_programs_end()
         self._kill_all()
         if self._scratch:
             remove_scratch(self._scratch)
@@ -149,8 +181,9 @@ class Session:
         if any(worker.asked for worker in self._workers):
             self._kill_all()  # an earlier run that was left but is not closed yet
         self._answers = []
-        self._todo = list(cases)
-        self._pending = deque(range(len(self._todo)))
+        start = len(self._cases)
+        self._cases += cases
+        self._pending = deque(range(start, len(self._cases)))
         try:
             if self._pending and not self.stopped:
                 if all(worker.child is None for worker in self._workers):
@@ -163,7 +196,7 @@ class Session:
             self._kill_all()
             raise
         for index in sorted(self._pending):
-            yield Answer(case_id=self._todo[index].id, kind="not-run", detail=self.stopped)
+            yield Answer(case_id=self._cases[index].id, kind="not-run", detail=self.stopped)
 
     def _advance(self) -> list[Answer]:
         """Send what can be sent, wait for something to happen, and return the answers that came of it."""
@@ -171,7 +204,7 @@ class Session:
             for worker in self._workers:
                 if self._pending and worker.child is None:
                     worker.spawn(self._prepared(), self._events, self._capture)
-                worker.deal(self._todo, self._pending)
+                worker.deal(self._cases, self._pending, self._suspects)
             self._step()
         except TargetUnavailable as error:
             self.stopped = f"not run: the target could not be started again: it {error.problem}"
@@ -206,23 +239,27 @@ class Session:
         if event.kind == "frames":
             self._take(worker, event)
         else:
-            ended = event.kind == "ended"
-            self._crashed(worker, describe_status(event.status) if ended else describe_garbled(event.reason))
+            self._crashed(worker, describe_end(event), certain=event.kind == "garbled")
 
     def _take(self, worker: Worker, event: Event) -> None:
         count = 0
+        seconds = (event.when - worker.since) / len(event.frames)
         try:
             for frame in event.frames:
                 if "op" in frame.header:
                     self._greet(worker, frame, event.when)
+                elif self._twice(worker, frame):
+                    continue
                 else:
-                    self._answers.append(worker.take(frame, self._todo))
+                    self._answers.append(worker.take(frame, self._cases, seconds))
                     count += 1
                     self._failures.in_a_row = 0
+                    if self._suspects:
+                        self._suspects.discard(frame.header["i"])
                     if "n" in frame.header:
                         self._note(frame.header["n"])
         except Garbled as error:
-            self._crashed(worker, describe_garbled(error))
+            self._crashed(worker, describe_garbled(error, event.child.dialogue.blame), certain=True)
         else:
             worker.took(count, event.when)
             self._retire(worker)
@@ -247,7 +284,10 @@ class Session:
                 self._environment = environment_from(frame.header.get("environment"))
         elif op == "unavailable":
             worker.lose()
-            raise explain_unavailable(self.target, self.attribute, frame.header, child.capture.output())
+            output = child.capture.output()
+            if isinstance(self.target, Program):
+                raise explain_unavailable_program(self.target, frame.header, output)
+            raise explain_unavailable(self.target, self.attribute, frame.header, output)
         else:
             raise Garbled("a greeting of no known kind")
 
@@ -258,22 +298,23 @@ class Session:
             if worker.deadline is None or time.monotonic() < worker.deadline:
                 continue
             starting = worker.state == "starting"
+            unflushed = self._is_unflushed(worker)
+            if not starting and not unflushed and self._ask_alone(worker):
+                continue
             index = worker.asked.popleft() if worker.asked else None
-            child = worker.lose(self._pending, show_where=True)
+            child = worker.lose(self._pending, show_where=isinstance(self.target, Target))
             output = Capture().output() if child is None else child.capture.output()
             if starting:
-                raise TargetUnavailable(
-                    self.target.text,
-                    f"was not ready after {self.options.start_timeout:g} s",
-                    remedy="if its import is slow, raise --start-timeout",
-                    details=last_words(output),
-                )
+                raise not_started(self.target, self.options.start_timeout, output, unflushed=unflushed)
             if index is not None:
                 where = where_it_was(output)
                 detail = f"no answer within {self.options.timeout:g} s"
+                if unflushed:
+                    detail += f": {UNFLUSHED}"
+                    self.stopped = f"not run: {UNFLUSHED}"
                 self._failed(
                     Answer(
-                        case_id=self._todo[index].id,
+                        case_id=self._cases[index].id,
                         kind="timeout",
                         seconds=self.options.timeout,
                         detail=f"{detail}; it was at:\n{where}" if where else detail,
@@ -292,24 +333,83 @@ class Session:
                         f"more than the {limit / 2**20:.0f} allowed",
                     )
 
-    def _crashed(self, worker: Worker, how: str) -> None:
-        """Charge the end of a process to the case that it was working on; if it was on none, to nothing."""
+    def _crashed(self, worker: Worker, how: str, *, certain: bool = False) -> None:
+        """Charge the end of a process to the case that it was working on; if it was on none, to nothing.
+
+        ``certain``: the end is of a kind whose case is not found by asking again.
+        """
         starting = worker.state == "starting"
+        if not starting and not certain and self._ask_alone(worker):
+            return
+        if certain and not worker.asked and worker.done and isinstance(self.target, Program):
+            last = next(reversed(worker.done))
+            self.late[self._cases[last].id] = self._broken(last, f"the program {how}")
         index = worker.asked.popleft() if worker.asked else None
         child = worker.lose(self._pending)
         words = "" if child is None else last_words(child.capture.output())
         if starting:
-            loading = child is not None and child.pid is not None
-            when = "while the target was imported" if loading else "before it could load it"
-            raise TargetUnavailable(
-                self.target.text,
-                f"its process {how} {when}",
-                details=words,
-                remedy="" if loading else "check that --python is Python 3.8 or later",
-            )
+            raise crashed_at_start(self.target, how, words, loading=child is not None and child.pid is not None)
         if index is not None:
             detail = f"the process {how}" + (f"; the last that it wrote:\n{words}" if words else "")
-            self._failed(Answer(case_id=self._todo[index].id, kind="crash", detail=detail))
+            self._failed(Answer(case_id=self._cases[index].id, kind="crash", detail=detail))
+
+    def _ask_alone(self, worker: Worker) -> bool:
+        """If a program failed that was sent several cases, replace it and ask these one at a time, to know which."""
+        if len(worker.asked) < 2 or worker.child is None or worker.child.dialogue.in_order:
+            return False
+        self._suspects.update(worker.asked)
+        worker.lose(self._pending)
+        self.restarts += 1
+        self._unexplained += 1
+        if self._unexplained >= _UNEXPLAINED:
+            self._suspects.update(range(len(self._cases)))
+        return True
+
+    def _twice(self, worker: Worker, frame: Frame) -> bool:
+        """Note that a program answered a case a second time."""
+        number = frame.header.get("i")
+        if worker.child is None or worker.child.dialogue.in_order or number not in worker.done:
+            return False
+        self.late[self._cases[number].id] = self._broken(number, "the program answered it twice")
+        return True
+
+    def _broken(self, number: int, how: str) -> Answer:
+        return Answer(case_id=self._cases[number].id, kind="raised", detail=how, from_program=True)
+
+    def _is_unflushed(self, worker: Worker) -> bool:
+        """Whether a program that does not answer has answered, and its answers come when its input ends."""
+        if worker.child is None or not isinstance(worker.child.dialogue, Lines):
+            return False
+        child = worker.child
+        child.end_input()
+        deadline = time.monotonic() + _FLUSH_SECONDS
+        while (event := self._next_event(worker, deadline)) is not None and event.child is child:
+            if any("m" in frame.header or frame.header.get("op") == "ready" for frame in event.frames):
+                return True
+            if event.kind != "frames":
+                break
+        return False
+
+    def _let_programs_end(self) -> None:
+        """End the input of the programs and give them the time to end: what they still say counts."""
+        for worker in self._workers:
+            child = worker.child
+            if child is None or worker.state != "ready" or worker.asked or not isinstance(child.dialogue, Lines):
+                continue
+            child.end_input()
+            deadline = time.monotonic() + _END_SECONDS
+            while (event := self._next_event(worker, deadline)) is not None:
+                if event.kind != "frames":
+                    if event.kind != "ended":
+                        self._crashed(worker, describe_end(event), certain=True)
+                    elif event.status:
+                        self._note([f"{describe_status(event.status)} when its input had ended"])
+                    break
+                self._take(worker, event)
+                if worker.child is None:
+                    break
+            else:
+                self._note([f"was still there {_END_SECONDS:g} s after its input had ended, and was killed"])
 
     def _failed(self, answer: Answer) -> None:
         self._answers.append(answer)
@@ -321,9 +421,9 @@ class Session:
     def _retire(self, worker: Worker) -> None:
         """Replace a process that has grown too much as soon as it has answered all that it was sent."""
         if worker.state == "ready" and not worker.retiring:
-            worker.retiring = worker.answered > 0 if self.options.fresh else worker.outgrown(self._growth)
+            worker.retiring = bool(worker.done) if self.options.fresh else worker.outgrown(self._growth)
         if worker.retiring and not worker.asked:
-            if worker.answered < 32 and not self.options.fresh:
+            if len(worker.done) < 32 and not self.options.fresh:
                 self._growth *= 2  # it needs that much to work at all
             worker.lose()
             worker.retiring = False
@@ -332,7 +432,9 @@ class Session:
     def _prepared(self) -> Launch:
         if self._launch is None:
             self._scratch = make_scratch()
-            self._launch = prepare(self.target, self.attribute, self.options.python, self._scratch, self._watch)
+            self._launch = prepare(
+                self.target, self.attribute, self.options.python, self._scratch, self._watch, self._hello
+            )
         return self._launch
 
     def _kill_all(self) -> None:
@@ -345,9 +447,9 @@ class Session:
     def _ask_environment(self) -> None:
         """Ask a process that has called the target what it runs on; it changes no answer if that fails."""
         worker = next((worker for worker in self._workers if worker.state == "ready"), None)
-        if worker is None or worker.child is None:
+        if worker is None or worker.child is None or isinstance(self.target, Program):
             return
-        worker.child.send({"op": "environment"})
+        worker.child.send(Frames.encode({"op": "environment"}))
         event = self._next_event(worker, time.monotonic() + _ENVIRONMENT_SECONDS)
         header = event.frames[0].header if event is not None and event.frames else {}
         if header.get("op") == "environment":
@@ -374,7 +476,10 @@ class Session:
 
         Each case is called twice in a row, then all in reverse order, then the first results are read again.
         """
-        log = BehaviourLog([case.id for case in cases], earlier)
+        is_program = isinstance(self.target, Program)
+        if isinstance(self.target, Program) and self.target.per_case:
+            cases = cases[:_FEW]
+        log = BehaviourLog([case.id for case in cases], earlier, keeps=not is_program)
         if self.stopped or not cases:
             return log.observations(self.stopped)
         worker = self._workers[0]
@@ -383,10 +488,14 @@ class Session:
                 worker.spawn(self._prepared(), self._events, self._capture)
             while worker.state == "starting":
                 self._step()
-            asked = [request(index, case) for index, case in enumerate(cases)]
-            if worker.child is not None:
-                worker.child.send({"op": "behave", "cases": asked})
-            problem = log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)
+            if worker.child is None:
+                problem = "its process ended"
+            elif is_program:
+                problem = self._ask_again(worker, worker.child, cases, log)
+            else:
+                asked = [question(index, case) for index, case in enumerate(cases)]
+                worker.child.send(Frames.encode({"op": "behave", "cases": asked}))
+                problem = log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)
         except TargetUnavailable as error:
             return log.observations(f"the target could not be started again: it {error.problem}")
         except BaseException:
@@ -395,3 +504,25 @@ class Session:
         if problem:
             worker.lose()
         return log.observations(problem)
+
+    def _ask_again(self, worker: Worker, child: Child, cases: Sequence[Case], log: BehaviourLog) -> str:
+        """Ask a program the same cases again; return what ended that early, or an empty string."""
+        while not log.complete:
+            case, number = cases[log.index], len(self._cases)
+            self._cases.append(case)
+            child.send(child.dialogue.run([(number, case)]))
+            deadline = time.monotonic() + self.options.timeout
+            while number not in worker.done:
+                event = self._next_event(worker, deadline)
+                if event is None:
+                    return f"no answer within {self.options.timeout:g} s to {log.expected}"
+                if event.kind != "frames":
+                    return f"the program {describe_end(event)} at {log.expected}"
+                for frame in event.frames:
+                    if self._twice(worker, frame):
+                        continue
+                    if frame.header.get("i") != number:
+                        return "the program answered a question that was not asked"
+                    worker.done[number] = None
+                    log.record(child.dialogue.answer(frame, case.id, 0.0))
+        return ""

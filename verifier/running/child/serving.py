@@ -41,10 +41,18 @@ def main(seen_path: list[str], seen_modules: set[str]) -> NoReturn:
             stream.reconfigure(errors="backslashreplace", line_buffering=True)  # type: ignore[union-attr]
     request = channel.receive()
     channel.token = bytes.fromhex(request["token"])
+
+    def wait() -> None:
+        if ready is not None:
+            os.read(ready, 1)
+            os.close(ready)
+
+    if "program" in request:
+        from . import program  # not loaded beside a target: it is not written for one
+
+        program.start(channel, request, wait)
     channel.send({"op": "hello", "pid": channel.pid})
-    if ready is not None:
-        os.read(ready, 1)
-        os.close(ready)
+    wait()
     watch = Watch(request["watch"])
     try:
         function = load(request, seen_path, seen_modules)
