@@ -12,6 +12,7 @@ from posvec.schemas.cpu import OF_INTEREST, cpu_flags
 from posvec.schemas.errors import TargetUnavailable, VectorsError, shorten
 from posvec.schemas.report import Behaviour, Failure, Report, safe_text
 from posvec.verifier.decode import explain_element, explain_run
+from posvec.verifier.digits import short_digits
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
@@ -170,7 +171,10 @@ def _findings(plan: Plan, run: RunJudgement) -> list[str]:
         for one in run.cases
         if one.case.coercion is None and one.values is not None and one.result.outcome in ("value", "rounding")
     ]
-    return explain_run(pairs, stream=plan.request.vectors[0].stream) if pairs else []
+    if not pairs:
+        return []
+    short = short_digits([(values, known) for _, values, known in pairs])
+    return [short] if short is not None else explain_run(pairs, stream=plan.request.vectors[0].stream)
 
 
 def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:

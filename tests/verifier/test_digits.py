@@ -40,14 +40,14 @@ def test_other_errors_are_not(known, steps):
 
 
 def test_right_values_of_9_digits_are_not(known):
-    assert short_digits([(np.array([np.float32("%.9g" % float(v)) for v in k.expected]), k) for k in known]) is None
+    assert short_digits([(np.array([np.float32(f"{float(v):.9g}") for v in k.expected]), k) for k in known]) is None
 
 
 def test_rounded_values_of_something_else_are_not(known):
     assert short_digits([(np.round(k.expected[::-1], 6), k) for k in known]) is None
 
 
-def test_few_elements_prove_nothing(known):
+def test_few_elements_prove_nothing():
     golden = Golden.open(locate(None, None))
     few = [golden.known(case) for case in golden.cases() if case.args["T"] * case.args["d_model"] == 1][:1]
     assert short_digits([(np.round(k.expected, 6), k) for k in few]) is None
