@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from posvec.schemas.errors import InvalidArgument, shorten
+from posvec.schemas.errors import shorten
 
 _META = "posvec.exec"
 
@@ -40,23 +40,3 @@ def program_words(ctx: click.Context) -> list[str] | None:
     """Return the program and its arguments, or None without ``--exec``."""
     words: list[str] | None = ctx.meta.get(_META)
     return words
-
-
-def check_alone(ctx: click.Context, target: str | None, **unfit: object) -> None:
-    """Check that there is a target or a program, not both, and none of the options ``unfit`` for it.
-
-    Raises:
-        click.UsageError: Neither is there.
-        InvalidArgument: Both are, or an option that goes with the other one only.
-
-    """
-    program = program_words(ctx)
-    if program is None and target is None:
-        raise click.UsageError("Missing argument 'TARGET' (or --exec PROGRAM ARGS…)", ctx)
-    if program is not None and target is not None:
-        raise InvalidArgument("--exec", target, "given without TARGET", hint="all after --exec is the program's")
-    for name, value in unfit.items():
-        if value:
-            needed = "without" if program is not None else "with"
-            shown = value if isinstance(value, str) else "it"
-            raise InvalidArgument(f"--{name.replace('_', '-')}", shown, f"given only {needed} --exec")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from click.core import ParameterSource
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument
 from posvec.schemas.protocol import hello
-from posvec.verifier.commands.program_words import WithProgram, check_alone, program_words
-from posvec.verifier.running.program import PerCaseOutput, find_program
-from posvec.verifier.running.target import parse_target
+from posvec.verifier.commands.program_words import WithProgram, program_words
+from posvec.verifier.running.program import PerCaseOutput, Program, find_program
+from posvec.verifier.running.target import Target, parse_target
 
 
 @click.command(cls=WithProgram)
@@ -101,16 +102,9 @@ def verify(
     from posvec.verifier.progress import ScreenProgress
     from posvec.verifier.reports import ReportFile
     from posvec.verifier.running.options import RunOptions
+    from posvec.verifier.running.program_session import ProgramSession
     from posvec.verifier.running.runner import Session
 
-    words = program_words(ctx)
-    if words is None:
-        raw = output if output != "text" else None
-        check_alone(ctx, target, per_case=per_case, output=raw)
-    else:
-        check_alone(ctx, target, python=python)
-        if output != "text" and not per_case:
-            raise InvalidArgument("--output", output, "given only with --per-case")
     level = Match.parse(match) if match is not None else None
     options = RunOptions(
         python=python,
@@ -129,17 +123,17 @@ def verify(
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
-    parsed = (
-        parse_target(target or "")
-        if words is None
-        else find_program(words, [p.name for p in DEFAULT_SUITE.parameters], per_case=per_case, output=output)
-    )
+    names = [parameter.name for parameter in DEFAULT_SUITE.parameters]
+    parsed = _find(ctx, target, names, python=python, per_case=per_case, output=output)
     for file in files:
         file.check_writable()
     path = locate(vectors, stream)
-    watch = (path.resolve(),)
     # A program is told first which vectors are meant, so they are opened first; a target is not, and starts already.
-    session = Session(parsed, DEFAULT_SUITE.function, options, watch=watch) if words is None else None
+    session = (
+        Session(parsed, DEFAULT_SUITE.function, options, watch=(path.resolve(),))
+        if isinstance(parsed, Target)
+        else None
+    )
     with session or nullcontext():
         if session is not None:
             session.launch()
@@ -164,13 +158,42 @@ def verify(
             strict=strict,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
         )
-        if session is None:
-            session = Session(parsed, suite.function, options, hello=hello(suite.name, found))
+        if isinstance(parsed, Program):
+            session = ProgramSession(parsed, options, hello=hello(suite.name, found))
+        assert session is not None  # noqa: S101 - it is a target or a program
         report = run(request, session, ScreenProgress(quick=quick, jobs=jobs))
     for file in files:
         file.write(report)
     print_report(report)
     ctx.exit(report.exit_code)
+
+
+def _find(
+    ctx: click.Context,
+    target: str | None,
+    names: Sequence[str],
+    *,
+    python: str | None,
+    per_case: bool,
+    output: PerCaseOutput,
+) -> Target | Program:
+    """Return what is to be verified: the target, or the program of ``--exec``; exactly one is given."""
+    words = program_words(ctx)
+    if words is None:
+        if target is None:
+            raise click.UsageError("Missing argument 'TARGET' (or --exec PROGRAM ARGS…)", ctx)
+        if per_case or output != "text":
+            raise InvalidArgument(
+                "--per-case" if per_case else "--output", target, "given with --exec, not with TARGET"
+            )
+        return parse_target(target)
+    if target is not None:
+        raise InvalidArgument("--exec", target, "given without TARGET", hint="all after --exec is the program's")
+    if python is not None:
+        raise InvalidArgument("--python", python, "given with TARGET, not with --exec", hint=f"write --exec {python} …")
+    if output != "text" and not per_case:
+        raise InvalidArgument("--output", output, "given with --per-case")
+    return find_program(words, names, per_case=per_case, output=output)
 
 
 def _repeated(ctx: click.Context, fresh_seed: str) -> tuple[str, ...]:

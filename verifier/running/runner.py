@@ -16,17 +16,9 @@ from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.running.behaviour import BehaviourLog, BehaviourObservations
 from posvec.verifier.running.capture import Capture, Output
 from posvec.verifier.running.dialogue import Frames, question
-from posvec.verifier.running.endings import (
-    UNFLUSHED,
-    Failures,
-    describe_garbled,
-    describe_status,
-    last_words,
-    where_it_was,
-)
+from posvec.verifier.running.endings import UNFLUSHED, Failures, describe_garbled, last_words, where_it_was
 from posvec.verifier.running.frames import Frame, Garbled, clean, environment_from
 from posvec.verifier.running.launch import Launch, make_scratch, prepare, remove_scratch
-from posvec.verifier.running.lines import Lines
 from posvec.verifier.running.options import RunOptions
 from posvec.verifier.running.process import Child, Event, describe_end
 from posvec.verifier.running.program import Program
@@ -44,14 +36,10 @@ __all__ = ["BehaviourObservations", "RunOptions", "Session"]
 _TICK = 0.5  # longest wait without a look at the clock; on Windows, Ctrl-C is seen only between waits
 _ENVIRONMENT_SECONDS = 20.0
 _MAX_NOTES = 20
-_FLUSH_SECONDS = 0.5  # in which a program whose output is not flushed writes it, once its input has ended
-_END_SECONDS = 2.0  # in which a program ends, once its input has ended
-_FEW = 8  # cases of a program of one process a case, which has little to remember
-_UNEXPLAINED = 3  # after so many failures that are no single case's, cases are asked one at a time
 
 
 class Session:
-    """The processes of one run. A context manager: whatever happens inside, none is left outside.
+    """The processes of one run of a callable. A context manager: whatever happens inside, none is left outside.
 
     Not for several threads at once.
 
@@ -95,13 +83,14 @@ class Session:
         self._workers = [Worker(self.options) for _ in range(self.options.jobs)]
         self._environment: dict[str, str | bool | None] = {}
         self._cases: list[Case] = []  # all that were ever asked: a number is given once
-        self._suspects: set[int] = set()
-        self._unexplained = 0
+        self._suspects: set[int] = set()  # to be asked one at a time
         self._pending: deque[int] = deque()
         self._answers: list[Answer] = []
         self._failures = Failures()
         self._scratch = ""
         self._launch: Launch | None = None
+
+    _keeps_results = True  # whether what was returned can be looked at again later
 
     def __enter__(self) -> Self:
         return self
@@ -145,7 +134,7 @@ class Session:
 
     def close(self) -> None:
         """Kill every process that the target started and delete its temporary files. May be called again."""
-        self._let_programs_end()
+        self._let_end()
         self._kill_all()
         if self._scratch:
             remove_scratch(self._scratch)
@@ -248,7 +237,7 @@ class Session:
             for frame in event.frames:
                 if "op" in frame.header:
                     self._greet(worker, frame, event.when)
-                elif self._twice(worker, frame):
+                elif self._known_already(worker, frame):
                     continue
                 else:
                     self._answers.append(worker.take(frame, self._cases, seconds))
@@ -341,9 +330,8 @@ class Session:
         starting = worker.state == "starting"
         if not starting and not certain and self._ask_alone(worker):
             return
-        if certain and not worker.asked and worker.done and isinstance(self.target, Program):
-            last = next(reversed(worker.done))
-            self.late[self._cases[last].id] = self._broken(last, f"the program {how}")
+        if certain and not worker.asked:
+            self._breach(worker, how)
         index = worker.asked.popleft() if worker.asked else None
         child = worker.lose(self._pending)
         words = "" if child is None else last_words(child.capture.output())
@@ -353,63 +341,25 @@ class Session:
             detail = f"the process {how}" + (f"; the last that it wrote:\n{words}" if words else "")
             self._failed(Answer(case_id=self._cases[index].id, kind="crash", detail=detail))
 
-    def _ask_alone(self, worker: Worker) -> bool:
-        """If a program failed that was sent several cases, replace it and ask these one at a time, to know which."""
-        if len(worker.asked) < 2 or worker.child is None or worker.child.dialogue.in_order:
-            return False
-        self._suspects.update(worker.asked)
-        worker.lose(self._pending)
-        self.restarts += 1
-        self._unexplained += 1
-        if self._unexplained >= _UNEXPLAINED:
-            self._suspects.update(range(len(self._cases)))
-        return True
+    # What only programs do: see ProgramSession.
 
-    def _twice(self, worker: Worker, frame: Frame) -> bool:
-        """Note that a program answered a case a second time."""
-        number = frame.header.get("i")
-        if worker.child is None or worker.child.dialogue.in_order or number not in worker.done:
-            return False
-        self.late[self._cases[number].id] = self._broken(number, "the program answered it twice")
-        return True
-
-    def _broken(self, number: int, how: str) -> Answer:
-        return Answer(case_id=self._cases[number].id, kind="raised", detail=how, from_program=True)
-
-    def _is_unflushed(self, worker: Worker) -> bool:
-        """Whether a program that does not answer has answered, and its answers come when its input ends."""
-        if worker.child is None or not isinstance(worker.child.dialogue, Lines):
-            return False
-        child = worker.child
-        child.end_input()
-        deadline = time.monotonic() + _FLUSH_SECONDS
-        while (event := self._next_event(worker, deadline)) is not None and event.child is child:
-            if any("m" in frame.header or frame.header.get("op") == "ready" for frame in event.frames):
-                return True
-            if event.kind != "frames":
-                break
+    def _ask_alone(self, worker: Worker) -> bool:  # noqa: ARG002
+        """Whether the cases that a process was asked will be asked again, since it is not known at which it failed."""
         return False
 
-    def _let_programs_end(self) -> None:
-        """End the input of the programs and give them the time to end: what they still say counts."""
-        for worker in self._workers:
-            child = worker.child
-            if child is None or worker.state != "ready" or worker.asked or not isinstance(child.dialogue, Lines):
-                continue
-            child.end_input()
-            deadline = time.monotonic() + _END_SECONDS
-            while (event := self._next_event(worker, deadline)) is not None:
-                if event.kind != "frames":
-                    if event.kind != "ended":
-                        self._crashed(worker, describe_end(event), certain=True)
-                    elif event.status:
-                        self._note([f"{describe_status(event.status)} when its input had ended"])
-                    break
-                self._take(worker, event)
-                if worker.child is None:
-                    break
-            else:
-                self._note([f"was still there {_END_SECONDS:g} s after its input had ended, and was killed"])
+    def _known_already(self, worker: Worker, frame: Frame) -> bool:  # noqa: ARG002
+        """Whether a frame answers what was answered already."""
+        return False
+
+    def _breach(self, worker: Worker, how: str) -> None:
+        """Take note that a process broke the rules while it was asked nothing."""
+
+    def _is_unflushed(self, worker: Worker) -> bool:  # noqa: ARG002
+        """Whether the process did answer, and its answers come when its input ends."""
+        return False
+
+    def _let_end(self) -> None:
+        """Let the processes end by themselves."""
 
     def _failed(self, answer: Answer) -> None:
         self._answers.append(answer)
@@ -447,7 +397,7 @@ class Session:
     def _ask_environment(self) -> None:
         """Ask a process that has called the target what it runs on; it changes no answer if that fails."""
         worker = next((worker for worker in self._workers if worker.state == "ready"), None)
-        if worker is None or worker.child is None or isinstance(self.target, Program):
+        if worker is None or worker.child is None:
             return
         worker.child.send(Frames.encode({"op": "environment"}))
         event = self._next_event(worker, time.monotonic() + _ENVIRONMENT_SECONDS)
@@ -476,10 +426,7 @@ class Session:
 
         Each case is called twice in a row, then all in reverse order, then the first results are read again.
         """
-        is_program = isinstance(self.target, Program)
-        if isinstance(self.target, Program) and self.target.per_case:
-            cases = cases[:_FEW]
-        log = BehaviourLog([case.id for case in cases], earlier, keeps=not is_program)
+        log = BehaviourLog([case.id for case in cases], earlier, keeps=self._keeps_results)
         if self.stopped or not cases:
             return log.observations(self.stopped)
         worker = self._workers[0]
@@ -488,14 +435,7 @@ class Session:
                 worker.spawn(self._prepared(), self._events, self._capture)
             while worker.state == "starting":
                 self._step()
-            if worker.child is None:
-                problem = "its process ended"
-            elif is_program:
-                problem = self._ask_again(worker, worker.child, cases, log)
-            else:
-                asked = [question(index, case) for index, case in enumerate(cases)]
-                worker.child.send(Frames.encode({"op": "behave", "cases": asked}))
-                problem = log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)
+            problem = self._behave(worker, worker.child, cases, log) if worker.child else "its process ended"
         except TargetUnavailable as error:
             return log.observations(f"the target could not be started again: it {error.problem}")
         except BaseException:
@@ -505,24 +445,8 @@ class Session:
             worker.lose()
         return log.observations(problem)
 
-    def _ask_again(self, worker: Worker, child: Child, cases: Sequence[Case], log: BehaviourLog) -> str:
-        """Ask a program the same cases again; return what ended that early, or an empty string."""
-        while not log.complete:
-            case, number = cases[log.index], len(self._cases)
-            self._cases.append(case)
-            child.send(child.dialogue.run([(number, case)]))
-            deadline = time.monotonic() + self.options.timeout
-            while number not in worker.done:
-                event = self._next_event(worker, deadline)
-                if event is None:
-                    return f"no answer within {self.options.timeout:g} s to {log.expected}"
-                if event.kind != "frames":
-                    return f"the program {describe_end(event)} at {log.expected}"
-                for frame in event.frames:
-                    if self._twice(worker, frame):
-                        continue
-                    if frame.header.get("i") != number:
-                        return "the program answered a question that was not asked"
-                    worker.done[number] = None
-                    log.record(child.dialogue.answer(frame, case.id, 0.0))
-        return ""
+    def _behave(self, worker: Worker, child: Child, cases: Sequence[Case], log: BehaviourLog) -> str:
+        """Have the calls made and take in what they give; return what ended that early, or an empty string."""
+        asked = [question(index, case) for index, case in enumerate(cases)]
+        child.send(Frames.encode({"op": "behave", "cases": asked}))
+        return log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)

@@ -13,8 +13,9 @@ import pytest
 from posvec.schemas import protocol
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
+from posvec.verifier.running.options import RunOptions
 from posvec.verifier.running.program import find_program
-from posvec.verifier.running.runner import RunOptions, Session
+from posvec.verifier.running.program_session import ProgramSession
 
 from .conftest import alive, cases, gone
 
@@ -60,7 +61,7 @@ def program(tmp_path):
         body = textwrap.indent(textwrap.dedent(body), "    ")
         path.write_text(source or PROGRAM.format(prelude=prelude, hello=hello, body=body, end=end))
         found = find_program([sys.executable, str(path), *words], NAMES, per_case=per_case, output=output)
-        session = Session(found, "fn", RunOptions(**options), hello=protocol.hello("suite", "partitionable"))
+        session = ProgramSession(found, RunOptions(**options), hello=protocol.hello("suite", "partitionable"))
         sessions.append(session)
         return session
 
@@ -445,7 +446,7 @@ def test_a_file_that_no_system_runs(tmp_path):
     path.write_bytes(b"\0\1\2")
     path.chmod(0o755)
     with (
-        Session(find_program([str(path)], NAMES), "fn", hello={}) as session,
+        ProgramSession(find_program([str(path)], NAMES), hello={}) as session,
         pytest.raises(TargetUnavailable) as caught,
     ):
         session.start()
