@@ -17,6 +17,7 @@ COMMANDS = {
     "show": ("posvec.verifier.commands.show:show", "Print the golden values of one case, for any seed."),
     "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
     "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
+    "scaffold": ("posvec.verifier.commands.scaffold:scaffold", "Write a program that lacks only its function."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
     "generate": ("posvec.generator.cli:generate", "Make golden vectors by running the Flax reference."),
 }
