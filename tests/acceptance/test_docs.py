@@ -27,3 +27,9 @@ def test_every_link_between_documents_leads_somewhere():
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_stages_on_the_page_on_porting_are_those_that_show_prints(posvec):
+    page = (ROOT / "docs" / "porting.md").read_text()
+    command, block = re.search(r"`posvec (show [^`]*--seed[^`]*)`[^`]*?\n\n((?:    .*\n)+)", page).groups()
+    assert re.sub("^    ", "", block, flags=re.MULTILINE) == posvec(*command.split()).out

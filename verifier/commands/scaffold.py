@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -27,5 +28,7 @@ def scaffold(language: str, output: Path | None) -> None:
     path = chosen.place(output)
     write_new(path, chosen.source())
     click.echo(f"{path} is written. Fill in learned_pos_embed_forward, then:\n")
-    for command in chosen.commands(path):
-        click.echo(f"  {command}")
+    check = ["posvec", "verify", "--match", "equivalent", "--exec", *chosen.run_words(path)]
+    for words in (chosen.build_words(path), check):
+        if words:
+            click.echo(f"  {shlex.join(words)}")

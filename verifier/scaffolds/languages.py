@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -65,16 +64,20 @@ class Language:
             raise InvalidArgument("--output", str(output), f"a folder or a file named *{self.suffix}")
         return output
 
-    def commands(self, path: Path) -> list[str]:
-        """Return the commands that build and check the program at ``path``, as they are typed into a shell."""
-        # no compiler shall take a name for an option
+    def build_words(self, path: Path) -> list[str]:
+        """Return the command that compiles the source at ``path`` to a program beside it; empty if there is none."""
+        return self._filled(self.build, path)
+
+    def run_words(self, path: Path) -> list[str]:
+        """Return the command that starts the program whose source is at ``path``, once it is built."""
+        return self._filled(self.run, path)
+
+    def _filled(self, words: tuple[str, ...], path: Path) -> list[str]:
+        # no compiler shall take a name for an option, and a shell looks for a name without a slash along its PATH
         source = f"./{path}" if str(path).startswith("-") else str(path)
         output = source.removesuffix(self.suffix)
-        # a shell looks for a name without a slash along its PATH
-        parts = {"source": source, "output": output, "program": output if "/" in output else f"./{output}"}
-        build = [word.format(**parts) for word in self.build]
-        check = ["posvec", "verify", "--match", "equivalent", "--exec", *(word.format(**parts) for word in self.run)]
-        return [shlex.join(words) for words in (build, check) if words]
+        program = output if "/" in output else f"./{output}"
+        return [word.format(source=source, output=output, program=program) for word in words]
 
 
 LANGUAGES: Final = (
