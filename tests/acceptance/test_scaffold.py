@@ -54,6 +54,24 @@ def test_a_scaffold_conforms_once_its_function_is_filled_in(posvec, scaffold, na
     assert (ran.status, ran.report["counts"]["pass"]) == (0, 2079), ran.out + ran.err
 
 
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("c", 'out[0] = NAN, out[1] = -INFINITY; return d_model == 1 ? NULL : "it \\"panicked\\"\\n\\\\";'),
+        ("javascript", "if (d_model === 1) return [NaN, -Infinity]; throw new Error('it \"panicked\"\\n\\\\');"),
+        ("rust", 'if d_model == 1 { Ok(vec![f32::NAN, -f32::INFINITY]) } else { panic!("it\\n") }'),
+    ],
+)
+def test_a_function_that_returns_no_numbers_or_raises_costs_its_case_only(scaffold, name, body):
+    path = scaffold(name)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(body if "not implemented" in line else line for line in lines) + "\n")
+    first, second, third = converse(build(name, path), [(0, 2, 1), (0, 1, 2), (1, 2, 1)])
+    assert values(first).tolist()[1] == values(third).tolist()[1] == float("-inf")
+    assert str(values(first)[0]) == "nan"
+    assert "panicked" in second["error"]
+
+
 @pytest.fixture
 def python(scaffold):
     """Write the Python scaffold with this function in it and return the words that start it."""
