@@ -11,10 +11,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help venv demo test test-slow test-matrix lint vectors bench exactness dist clean
+.PHONY: help venv demo demo-ports test test-slow test-matrix lint vectors bench exactness dist clean
 
 help:
 	@echo "make demo          generate golden vectors, verify the reference and a wrong implementation"
+	@echo "make demo-ports    build and verify the ports to C, JavaScript, Rust, NumPy and PyTorch"
 	@echo "make test          install what the tests need and run them"
 	@echo "make lint          ruff, mypy, import-linter"
 	@echo "make test-slow     the proofs that take minutes"
@@ -49,6 +50,9 @@ venv: $(VENV)/demo.stamp
 
 demo: $(VENV)/demo.stamp
 	@$(BIN)/python examples/demo.py
+
+demo-ports: $(VENV)/test.stamp
+	@$(BIN)/python examples/ports/demo.py
 
 test: $(VENV)/test.stamp
 	$(BIN)/pytest -m "not slow"

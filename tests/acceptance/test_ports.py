@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -64,3 +66,20 @@ def test_the_pytorch_port_conforms_too(posvec):
     ran = posvec("verify", PORTS / "torch_port.py", "--match", "equivalent")
     assert (ran.status, ran.report["counts"]["pass"]) == (0, 2079), ran.out + ran.err
     assert ran.report["elements"]["outside_cell"] == 0
+
+
+def test_the_demonstration_leaves_out_what_is_not_installed_and_tables_the_rest(tmp_path):
+    (tmp_path / "cc").symlink_to(shutil.which("cc") or pytest.skip("cc is not installed"))
+    for tool in ("as", "ld"):  # which cc starts
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    done = subprocess.run(
+        [sys.executable, PORTS / "demo.py"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Rust: rustc is not installed here, so port.rs is left out." in done.stdout
+    table = done.stdout.split("\n\n")[-1].splitlines()
+    assert [line.split()[0] for line in table] == ["port", "C", "NumPy", "PyTorch"]
+    assert all(len(line) <= 80 for line in table)
+    for line in table[1:]:
+        assert line.split()[1] == "equivalent"
+        assert sum(float(share.rstrip("%")) for share in line.split()[2:-1]) == pytest.approx(100, abs=0.1)

@@ -36,6 +36,19 @@ fn field(line: &str, key: &str) -> i64 {
     number[..length].parse().expect("integers of 64 bits")
 }
 
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len() / 3 * 4 + 4);
+    for chunk in bytes.chunks(3) {
+        let three = (0..3).fold(0, |sum, i| sum << 8 | u32::from(*chunk.get(i).unwrap_or(&0)));
+        for i in 0..4 {
+            let digit = DIGITS[(three >> (18 - 6 * i) & 63) as usize] as char;
+            text.push(if i <= chunk.len() { digit } else { '=' });
+        }
+    }
+    text
+}
+
 fn answer(line: &str, stream: Stream) -> String {
     let (id, seed) = (field(line, "id"), field(line, "seed"));
     let (t, d_model) = (field(line, "T") as usize, field(line, "d_model") as usize);
@@ -43,8 +56,11 @@ fn answer(line: &str, stream: Stream) -> String {
     let result = panic::catch_unwind(|| learned_pos_embed_forward(seed, t, d_model, stream))
         .unwrap_or_else(|_| Err("panicked; its message is on standard error".into()));
     match result {
-        // {:?} prints the fewest digits that read back as the same f32
-        Ok(values) => format!("{{\"id\": {id}, \"values\": {values:?}}}").replace("inf", "Infinity"),
+        Ok(values) => {
+            let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+            let about = format!("\"dtype\": \"float32\", \"shape\": [{}]", values.len());
+            format!("{{\"id\": {id}, \"data\": \"{}\", {about}}}", base64(&bytes))
+        }
         Err(error) => {
             let plain = error.replace(|c: char| c == '"' || c == '\\' || c.is_control(), "'");
             format!("{{\"id\": {id}, \"error\": \"{plain}\"}}")
