@@ -95,7 +95,7 @@ def quick_subset(cases: Sequence[Case], limit: int = QUICK_CASES) -> tuple[Case,
 def _first_to_cover(cases: Sequence[Case], limit: int) -> tuple[Case, ...]:
     """Return the first cases that have an axis value which none before them has: for cases that are no grid."""
     seen: set[tuple[str, object]] = set()
-    chosen = []
+    chosen: list[Case] = []
     for case in cases:
         if len(chosen) < limit and not seen.issuperset(case.args.items()):
             chosen.append(case)
