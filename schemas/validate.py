@@ -19,14 +19,11 @@ def violation(document: object, schema_file: str) -> str | None:
     """Return one sentence about the first violation of the schema, or None if the document is valid."""
     from jsonschema import Draft202012Validator
 
-    error = next(
-        iter(
-            sorted(
-                Draft202012Validator(load_schema(schema_file)).iter_errors(document),
-                key=lambda e: list(map(str, e.path)),
-            )
-        ),
-        None,
+    # min, not sorted: a hostile document may have millions of violations, and only one is kept.
+    error = min(
+        Draft202012Validator(load_schema(schema_file)).iter_errors(document),
+        key=lambda e: list(map(str, e.path)),
+        default=None,
     )
     if error is None:
         return None
