@@ -308,7 +308,16 @@ def _checked_manifest(path: Path, file: PlainFile) -> Manifest:
             f"has format version {version!s:.20}, and this posvec reads version {FORMAT_VERSION}",
             remedy="use the posvec that the file came with, or make it anew with `posvec generate`",
         )
-    text = _manifest_text(file["manifest"])
+    return parse_manifest(path, _manifest_text(file["manifest"]))
+
+
+def parse_manifest(path: Path, text: str) -> Manifest:
+    """Return the manifest in the golden file ``path``, whose text this is.
+
+    Raises:
+        VectorsError: It is no JSON, violates the schema, contradicts itself, or is not in its normal form.
+
+    """
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
