@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from unittest import mock
@@ -51,7 +51,7 @@ def _read_frame(frame: Frame) -> None:
     try:
         answer = answer_from(frame, "suite/seed=0")
     except Garbled as error:
-        assert str(error)
+        one_sentence(error)
         return
     for text in (answer.type_name, answer.dtype or "", answer.memory_order, answer.detail):
         text.encode()
@@ -65,7 +65,7 @@ def manifest(data: bytes) -> None:
     try:
         found = parse_manifest(Path("golden.h5"), text)
     except VectorsError as error:
-        assert "\n" not in printable(str(error))
+        one_sentence(error)
         return
     assert violation(json.loads(text), "golden.schema.json") is None
     assert found.to_json() == text
@@ -77,7 +77,7 @@ def manifest(data: bytes) -> None:
 def golden(data: bytes) -> None:
     """Open a golden file: the small one, patched as the bytes say, and, if the first is odd, sealed again."""
     content, seal = patched(data[1:]), bool(data[:1] and data[0] & 1)
-    with _file(content) as path:
+    with written(content) as path:
         if seal:
             path.write_bytes(resealed(path, content) or content)
         _open(path, sealed=seal)
@@ -150,7 +150,7 @@ def _open(path: Path, *, sealed: bool) -> None:
     try:
         opened = Golden.open(path)
     except VectorsError as error:
-        assert "\n" not in printable(str(error))
+        one_sentence(error)
         return
     if not sealed:
         assert (opened.manifest.to_json(), _values(opened)) == _seed_contents(), "damage was not noticed"
@@ -180,21 +180,23 @@ def _values(opened: Golden) -> bytes:
     return digest.digest()
 
 
-class _file:  # noqa: N801 - used like a function
-    """A file with this content while the block runs, in memory where that is possible."""
-
-    def __init__(self, content: bytes) -> None:
-        memory = Path("/dev/shm")  # noqa: S108 - the name in it is a random one
-        handle, name = tempfile.mkstemp(suffix=".h5", dir=memory if memory.is_dir() else None)
+@contextmanager
+def written(content: bytes) -> Iterator[Path]:
+    """Yield a file with this content, in memory where that is possible, that is removed in the end."""
+    memory = Path("/dev/shm")  # noqa: S108 - the name in it is a random one
+    handle, name = tempfile.mkstemp(suffix=".h5", dir=memory if memory.is_dir() else None)
+    try:
         with open(handle, "wb") as file:  # noqa: PTH123 - a descriptor
             file.write(content)
-        self._path = Path(name)
+        yield Path(name)
+    finally:
+        Path(name).unlink()
 
-    def __enter__(self) -> Path:
-        return self._path
 
-    def __exit__(self, *_: object) -> None:
-        os.unlink(self._path)  # noqa: PTH108
+def one_sentence(error: Exception) -> None:
+    """Check that an error says something, in one line once it is shown."""
+    assert str(error)
+    assert len(printable(str(error)).splitlines()) == 1
 
 
 TARGETS: Mapping[str, Callable[[bytes], None]] = {"frames": frames, "manifest": manifest, "golden": golden}

@@ -19,6 +19,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
     max_leaves=6,
 )
+TEXTS = ["", "..", "/etc/passwd", "\x1b[2J", "\ud800", "0..10000000000000000", "²"]
 LENGTHS = st.sampled_from([0, 1, 4, 8, 2**20, 2**20 + 1, 2**26, 2**26 + 1, 2**31, 2**32 - 1]) | st.integers(0, 64)
 
 
@@ -29,7 +30,7 @@ def test_what_was_found_once_stays_mended(name, path):
 
 def test_the_first_inputs_of_the_golden_target_are_read_and_not_only_refused():
     """Were the small file refused as it is, its fuzzing would find nothing and say so."""
-    with targets._file(targets.seed()) as path:
+    with targets.written(targets.seed()) as path:
         assert targets.resealed(path, targets.seed()) == targets.seed()
         assert targets.Golden.open(path).manifest.cases == 66
 
