@@ -1,4 +1,4 @@
-"""Fuzzes every target for some seconds with atheris, guided by coverage: `make fuzz SECONDS=60`.
+"""Fuzzes every target for some seconds with atheris, guided by coverage: `make fuzz SECONDS=60 TARGETS=golden`.
 
 What is found is put into the corpus, where a test replays it until it is mended and ever after.
 """
