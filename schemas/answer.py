@@ -24,6 +24,8 @@ class Answer:
         memory_order: ``C``, ``F`` or ``strided``.
         detail: One paragraph for people: the exception's traceback, the signal, what the list held.
         seconds: Time the call took, as the target's process measured it (timeout: the limit).
+        from_program: Whether a program answered, not a Python callable: then ``other`` says in ``detail`` what is
+            wrong with it, and ``array`` was text or bytes.
 
     """
 
@@ -36,3 +38,4 @@ class Answer:
     memory_order: str = ""
     detail: str = ""
     seconds: float = 0.0
+    from_program: bool = False

@@ -80,6 +80,12 @@ class Elements:
     outside_accept: int = 0
     outside_cell: int = 0
     max_ulp: int = 0
+    ulp_histogram: tuple[int, ...] = (0, 0, 0, 0, 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON values; those by distance with the distance as the key."""
+        counts = (self.compared - self.differing, *self.ulp_histogram)
+        return {**asdict(self), "ulp_histogram": dict(zip(("0", "1", "2", "3", "4", "5+"), counts, strict=True))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +183,7 @@ class Report:
                 "checked": sum(result.coercion for result in self.results),
                 "failed": self.counts["coercion"],
             },
-            "elements": asdict(self.elements),
+            "elements": self.elements.to_dict(),
             "failure": asdict(self.failure) if self.failure else None,
             "notes": list(self.notes),
             "behaviour": {

@@ -1,1 +1,19 @@
-"""Runs an implementation against golden files and judges it. Never imports JAX."""
+"""Runs implementations in their own processes and judges what they return. Never imports JAX or Flax."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from posvec.verifier.serving import serve
+
+__all__ = ["serve"]
+
+
+def __getattr__(name: str) -> object:
+    """Load what is public here only when it is asked for: the command starts without it."""
+    if name == "serve":
+        from posvec.verifier.serving import serve
+
+        return serve
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

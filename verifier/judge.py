@@ -88,6 +88,7 @@ def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
         outside_accept=sum(c.outside_accept for c in counted),
         outside_cell=sum(c.outside_cell for c in counted),
         max_ulp=max((c.max_ulp for c in counted), default=0),
+        ulp_histogram=tuple(sum(c.ulp_histogram[i] for c in counted) for i in range(5)),
     )
     explained = -1
     for comparison in counted:

@@ -11,6 +11,7 @@ from posvec.schemas.case import Case
 from posvec.schemas.errors import shorten
 from posvec.schemas.suite import Suite
 from posvec.vectors.ulp import Float32
+from posvec.verifier.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,8 @@ class Layout:
 def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> Layout:
     """Judge ``answer``, which is an array or something else that was returned; ``length`` is the expected size."""
     wanted = f"a one-dimensional {suite.output.dtype} array of shape ({length},)"
+    if answer.kind == "other" and answer.from_program:
+        return Layout(problem=f"{shorten(answer.detail, 400)}; {counted(length, 'number')} must come")
     if answer.kind == "other":
         what = answer.detail or f"an object of type {answer.type_name}"
         return Layout(problem=f"{shorten(what)} came, not an array: return {wanted} (NumPy, JAX or Torch)")
@@ -40,17 +43,18 @@ def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> La
     values = _loose_values(answer, length)
     problems = []
     if dtype != "<f4":
-        problems.append(_dtype_problem(dtype))
+        problems.append(_dtype_problem(dtype, python=not answer.from_program))
     if shape != (length,):
-        problems.append(_shape_problem(shape, length, case))
+        problems.append(_shape_problem(shape, length, case, python=not answer.from_program))
     if not problems:
         if answer.data is None or len(answer.data) != 4 * length:
             return Layout(problem=f"no bytes came with the array: return {wanted}")
         return Layout(problem=None, values=np.frombuffer(answer.data, "<f4"))
-    return Layout(problem=f"{' and '.join(problems)}: return {wanted}", loosely=values)
+    ask = "answer with" if answer.from_program else "return"
+    return Layout(problem=f"{' and '.join(problems)}: {ask} {wanted}", loosely=values)
 
 
-def _dtype_problem(dtype: str) -> str:
+def _dtype_problem(dtype: str, *, python: bool) -> str:
     if dtype == ">f4":
         return "big-endian float32 came (dtype '>f4'), not the native little-endian"
     try:
@@ -58,14 +62,16 @@ def _dtype_problem(dtype: str) -> str:
     except TypeError:
         name = shorten(dtype)
     why = {
-        "float64": " (x64 mode, or a NumPy default: add .astype('float32') only if the draws are float32 draws)",
+        "float64": " (x64 mode, or a NumPy default: add .astype('float32') only if the draws are float32 draws)"
+        if python
+        else "",
         "bfloat16": " (a parameter of lower precision has other values too)",
         "float16": " (a parameter of lower precision has other values too)",
     }.get(name, "")
     return f"dtype {name} came, not float32{why}"
 
 
-def _shape_problem(shape: tuple[int, ...], length: int, case: Case) -> str:
+def _shape_problem(shape: tuple[int, ...], length: int, case: Case, *, python: bool) -> str:
     size = 1
     for n in shape:
         size *= n
@@ -73,7 +79,7 @@ def _shape_problem(shape: tuple[int, ...], length: int, case: Case) -> str:
     if not shape:
         return "a 0-dimensional array came"
     if size == length and shape in ((T, d_model), (1, T, d_model)):
-        return f"shape {shape} came, which is not flattened (add .reshape(-1))"
+        return f"shape {shape} came, which is not flattened{' (add .reshape(-1))' if python else ''}"
     if size == length and len(shape) > 1:
         return f"shape {shape} came, which has {len(shape)} dimensions instead of 1"
     if len(shape) == 1:

@@ -29,6 +29,7 @@ class Comparison:
         outside_cell: Inside their accept interval, but outside the cell of their own draw.
         max_ulp: Largest distance from ``expected`` in float32 steps.
         explained_by: The recordings (bit mask) that alone give the whole array.
+        ulp_histogram: How many are 1, 2, 3, 4 and more float32 steps from ``expected``.
 
     """
 
@@ -40,6 +41,7 @@ class Comparison:
     outside_cell: int
     max_ulp: int
     explained_by: int
+    ulp_histogram: tuple[int, ...] = (0, 0, 0, 0, 0)
 
     def holds(self, match: Match) -> bool:
         """Whether the level holds for this array; for ``equivalent`` the run's cell allowance is judged apart."""
@@ -69,6 +71,7 @@ def compare(got: Float32, known: Known, *, build: int | None = None) -> Comparis
         outside_cell=int(np.count_nonzero(outside(difference, known.cell_below, known.cell_above) & ~beyond)),
         max_ulp=int(np.abs(difference).max()),
         explained_by=_mask(given.all(axis=1)),
+        ulp_histogram=tuple(np.bincount(np.minimum(np.abs(difference), 5), minlength=6)[1:].tolist()),
     )
 
 

@@ -12,6 +12,7 @@ from posvec.schemas.suite import Suite
 from posvec.vectors.golden import Golden
 from posvec.vectors.known import Known, Vectors
 from posvec.verifier.match import Match
+from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
 from posvec.verifier.selection import Selection, select
 
@@ -35,7 +36,7 @@ class Request:
 
     """
 
-    target: Target
+    target: Target | Program
     match: Match
     vectors: Sequence[Vectors]
     vectors_facts: dict[str, str]
@@ -74,7 +75,11 @@ class Plan:
         self.recordings: Sequence[Recording] = request.vectors[-1].recordings
         self.build = find_recording(request.build, self.recordings)
         self.selection: Selection = select(
-            [case for _, case in self._vectors.values()], self.suite, quick=request.quick, glob=request.select
+            [case for _, case in self._vectors.values()],
+            self.suite,
+            quick=request.quick,
+            glob=request.select,
+            coercion=isinstance(request.target, Target),
         )
 
     @property

@@ -12,11 +12,14 @@ from posvec.schemas.cpu import OF_INTEREST, cpu_flags
 from posvec.schemas.errors import TargetUnavailable, VectorsError, shorten
 from posvec.schemas.report import Behaviour, Failure, Report, safe_text
 from posvec.verifier.decode import explain_element, explain_run
+from posvec.verifier.digits import short_digits
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
 from posvec.verifier.plan import Plan
 from posvec.verifier.running.process import CHILD
+from posvec.verifier.running.program import Program
+from posvec.verifier.running.target import Target
 from posvec.verifier.verdict import (
     Environment,
     Verdict,
@@ -79,8 +82,8 @@ def build_report(plan: Plan, observed: Observed) -> Report:
     notes += run_notes(run, request.match)
     notes += _findings(plan, run)
     notes += _behaviour_notes(behaviour)
-    notes += [f"The target was seen to do this: {shorten(note)} (a note, no proof)." for note in observed.notes]
-    if request.strict and not plan.selection.coercion and plan.suite.coercion:
+    notes += [_seen(note, request.target) for note in observed.notes]
+    if request.strict and not plan.selection.coercion and plan.suite.coercion and isinstance(request.target, Target):
         notes.append("--strict, but no coercion case was selected: run without --select to check them.")
     details = observed.problem.details if isinstance(observed.problem, TargetUnavailable) else ""
     return Report(
@@ -109,6 +112,12 @@ def build_report(plan: Plan, observed: Observed) -> Report:
     )
 
 
+def _seen(note: str, target: Target | Program) -> str:
+    if isinstance(target, Program):
+        return f"The program {shorten(note)}."
+    return f"The target was seen to do this: {shorten(note)} (a note, no proof)."
+
+
 def _failure(plan: Plan, run: RunJudgement) -> Failure | None:
     failed = [one for one in run.cases if one.result.outcome in FAILURES and one.case.coercion is None]
     if not failed:
@@ -116,14 +125,7 @@ def _failure(plan: Plan, run: RunJudgement) -> Failure | None:
     if not failed:
         return None
     first = failed[0]
-    command = [
-        "posvec",
-        "verify",
-        plan.request.target.text,
-        "--select",
-        first.case.id,
-        *plan.request.reproduce,
-    ]
+    command = plan.request.target.command(["--select", first.case.id, *plan.request.reproduce])
     result = first.result
     failure = Failure(
         case=first.case.id,
@@ -169,7 +171,10 @@ def _findings(plan: Plan, run: RunJudgement) -> list[str]:
         for one in run.cases
         if one.case.coercion is None and one.values is not None and one.result.outcome in ("value", "rounding")
     ]
-    return explain_run(pairs, stream=plan.request.vectors[0].stream) if pairs else []
+    if not pairs:
+        return []
+    short = short_digits([(values, known) for _, values, known in pairs])
+    return [short] if short is not None else explain_run(pairs, stream=plan.request.vectors[0].stream)
 
 
 def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:

@@ -108,7 +108,9 @@ def _behaviour(report: Report) -> str:
 
 def _environment(report: Report) -> str:
     found = report.environment
-    parts = [f"Python {found['python']}"] if "python" in found else []
+    parts = [" ".join((found["program"], found.get("version", ""))).strip()] if "program" in found else []
+    parts += [found["language"]] if found.get("language") else []
+    parts += [f"Python {found['python']}"] if "python" in found else []
     parts += [f"{label} {found[name]}" for name, label in _VERSIONS if name in found]
     for name, label in (
         ("jax_device", "device"),

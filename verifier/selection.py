@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -74,7 +75,10 @@ def quick_subset(cases: Sequence[Case], limit: int = QUICK_CASES) -> tuple[Case,
     if len(cases) <= limit:
         return tuple(sorted(cases, key=lambda case: 0 in case.args.values() and case.args.get("T") == 0))
     names = list(cases[0].args)
-    axes = {name: _spread(list(dict.fromkeys(case.args[name] for case in cases)), limit) for name in names}
+    values = {name: list(dict.fromkeys(case.args[name] for case in cases)) for name in names}
+    if math.prod(map(len, values.values())) != len(cases):
+        return _first_to_cover(cases, limit)
+    axes = {name: _spread(values[name], limit) for name in names}
     by_args = {tuple(case.args[name] for name in names): case for case in cases}
     chosen: dict[str, Case] = {}
     for step in range(4 * limit):
@@ -86,6 +90,17 @@ def quick_subset(cases: Sequence[Case], limit: int = QUICK_CASES) -> tuple[Case,
         if len(chosen) == limit:
             break
     return tuple(chosen.values())
+
+
+def _first_to_cover(cases: Sequence[Case], limit: int) -> tuple[Case, ...]:
+    """Return the first cases that have an axis value which none before them has: for cases that are no grid."""
+    seen: set[tuple[str, object]] = set()
+    chosen = []
+    for case in cases:
+        if len(chosen) < limit and not seen.issuperset(case.args.items()):
+            chosen.append(case)
+            seen.update(case.args.items())
+    return tuple(chosen)
 
 
 def coercion_cases(cases: Sequence[Case], limit: int = COERCION_CASES) -> tuple[Case, ...]:

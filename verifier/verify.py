@@ -70,6 +70,9 @@ class _Run:
                 self._interrupted = True
                 judged = [self._judge(case, None) for case in self._plan.cases]
         self._seconds["total"] = time.monotonic() - session.launched
+        judged = [
+            self._judge(one.case, session.late[one.case.id]) if one.case.id in session.late else one for one in judged
+        ]
         # Only now is all in that the target printed: answers come on another pipe.
         observed = Observed(
             judged=judged,

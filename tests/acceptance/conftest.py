@@ -32,7 +32,7 @@ def posvec(tmp_path):
         words = [str(argument) for argument in arguments]
         report = tmp_path / "report.json"
         if words and words[0] == "verify" and "--help" not in words:
-            words += ["--report", f"json={report}"]
+            words[1:1] = ["--report", f"json={report}"]  # --exec, if it is there, is last
         kept = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
         done = subprocess.run(
             [str(Path(python).with_name("posvec")), *words],

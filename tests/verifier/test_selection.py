@@ -45,6 +45,15 @@ def test_quick_stays_small_on_any_sweep_and_covers_what_it_can(axes):
         assert len({case.args[name] for case in chosen}) == min(len(values), 92)
 
 
+def test_quick_covers_what_is_no_grid_as_well():
+    golden = cases(seeds=(0, 1), widths=(3, 5))
+    fresh = [table_case("learned_pos_embed", seed=100 + i, d_model=1 + i % 7, T=1 + i % 32) for i in range(40)]
+    chosen = select([*golden, *fresh], LEARNED_POS_EMBED, quick=True).cases
+    assert len(chosen) <= 92
+    assert {case.args["T"] for case in chosen} == set(range(33))
+    assert {case.args["seed"] for case in chosen} == {0, 1, *range(100, 140)}
+
+
 def test_every_case_runs_once_with_the_quick_ones_first():
     everything = cases()
     chosen = select(everything, LEARNED_POS_EMBED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -10,11 +12,14 @@ from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument
-from posvec.verifier.running.target import parse_target
+from posvec.schemas.protocol import hello
+from posvec.verifier.commands.program_words import WithProgram, program_words
+from posvec.verifier.running.program import PerCaseOutput, Program, find_program
+from posvec.verifier.running.target import Target, parse_target
 
 
-@click.command()
-@click.argument("target", metavar="TARGET")
+@click.command(cls=WithProgram)
+@click.argument("target", metavar="[TARGET]", required=False)
 @click.option("--match", default=None, metavar="LEVEL", help="exact (the default), equivalent or ulp:N.")
 @click.option("--build", metavar="NAME", help="Ask for the bytes of this one recorded build.")
 @click.option(
@@ -49,10 +54,24 @@ from posvec.verifier.running.target import parse_target
 @click.option("--memory", type=int, metavar="MIB", help="Largest resident size of such a process.")
 @click.option("--python", metavar="PATH", help="Interpreter that runs the target; posvec need not be installed there.")
 @click.option("--report", "reports", multiple=True, metavar="KIND=FILE", help="Also write json=FILE or junit=FILE.")
+@click.option("--per-case", is_flag=True, help="Start the program for each case: {seed} {T} {d_model} are replaced.")
+@click.option(
+    "--output",
+    type=click.Choice(["text", "f32le"]),
+    default="text",
+    help="With --per-case: numbers as text (the default), or raw little-endian float32.",
+)
+@click.option(
+    "--exec",
+    "exec_",
+    expose_value=False,
+    metavar="PROGRAM ARGS…",
+    help="Check a program in any language. The last option: all after it is the program's.",
+)
 @click.pass_context
 def verify(
     ctx: click.Context,
-    target: str,
+    target: str | None,
     match: str | None,
     build: str | None,
     vectors: Path | None,
@@ -70,17 +89,20 @@ def verify(
     memory: int | None,
     python: str | None,
     reports: tuple[str, ...],
+    per_case: bool,
+    output: PerCaseOutput,
 ) -> None:
     """Check an implementation against golden vectors.
 
-    TARGET is package.module:function or path/file.py:function. It runs in a process of its own and sees inputs
-    only.
+    TARGET is package.module:function or path/file.py:function. It, or the program of --exec, runs in a process of
+    its own and sees inputs only.
     """
     from posvec.vectors.files import DEFAULT_SUITE, locate
     from posvec.verifier.match import Match
     from posvec.verifier.progress import ScreenProgress
     from posvec.verifier.reports import ReportFile
     from posvec.verifier.running.options import RunOptions
+    from posvec.verifier.running.program_session import ProgramSession
     from posvec.verifier.running.runner import Session
 
     level = Match.parse(match) if match is not None else None
@@ -101,13 +123,20 @@ def verify(
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
-    parsed = parse_target(target)
+    names = [parameter.name for parameter in DEFAULT_SUITE.parameters]
+    parsed = _find(ctx, target, names, python=python, per_case=per_case, output=output)
     for file in files:
         file.check_writable()
     path = locate(vectors, stream)
-    session = Session(parsed, DEFAULT_SUITE.function, options, watch=(path.resolve(),))
-    with session:
-        session.launch()
+    # A program is told first which vectors are meant, so they are opened first; a target is not, and starts already.
+    session = (
+        Session(parsed, DEFAULT_SUITE.function, options, watch=(path.resolve(),))
+        if isinstance(parsed, Target)
+        else None
+    )
+    with session or nullcontext():
+        if session is not None:
+            session.launch()
         # Only now NumPy, HDF5 and the golden file: they load while the target's process starts.
         from posvec.verifier.plan import Request
         from posvec.verifier.screen import print_report
@@ -115,9 +144,10 @@ def verify(
         from posvec.verifier.verify import verify as run
 
         sources = find_vectors(path=path, stream=stream, fresh=fresh, fresh_seed=fresh_seed, golden=golden)
+        suite, found = sources.golden.suite, sources.vectors[0].stream
         request = Request(
             target=parsed,
-            match=level or Match.parse(sources.golden.suite.default_match),
+            match=level or Match.parse(suite.default_match),
             vectors=sources.vectors,
             vectors_facts=sources.facts,
             golden=sources.golden,
@@ -128,11 +158,42 @@ def verify(
             strict=strict,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
         )
+        if isinstance(parsed, Program):
+            session = ProgramSession(parsed, options, hello=hello(suite.name, found))
+        assert session is not None  # noqa: S101 - it is a target or a program
         report = run(request, session, ScreenProgress(quick=quick, jobs=jobs))
     for file in files:
         file.write(report)
     print_report(report)
     ctx.exit(report.exit_code)
+
+
+def _find(
+    ctx: click.Context,
+    target: str | None,
+    names: Sequence[str],
+    *,
+    python: str | None,
+    per_case: bool,
+    output: PerCaseOutput,
+) -> Target | Program:
+    """Return what is to be verified: the target, or the program of ``--exec``; exactly one is given."""
+    words = program_words(ctx)
+    if words is None:
+        if target is None:
+            raise click.UsageError("Missing argument 'TARGET' (or --exec PROGRAM ARGS…)", ctx)
+        if per_case or output != "text":
+            raise InvalidArgument(
+                "--per-case" if per_case else "--output", target, "given with --exec, not with TARGET"
+            )
+        return parse_target(target)
+    if target is not None:
+        raise InvalidArgument("--exec", target, "given without TARGET", hint="all after --exec is the program's")
+    if python is not None:
+        raise InvalidArgument("--python", python, "given with TARGET, not with --exec", hint=f"write --exec {python} …")
+    if output != "text" and not per_case:
+        raise InvalidArgument("--output", output, "given with --per-case")
+    return find_program(words, names, per_case=per_case, output=output)
 
 
 def _repeated(ctx: click.Context, fresh_seed: str) -> tuple[str, ...]:

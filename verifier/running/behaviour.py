@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from posvec.schemas.answer import Answer
-from posvec.verifier.running.endings import describe_garbled, describe_status
+from posvec.verifier.running.endings import describe_garbled
 from posvec.verifier.running.frames import Frame, Garbled, answer_from
-from posvec.verifier.running.process import Event
+from posvec.verifier.running.process import Event, describe_end
 
 PHASES = {
     "first": "the first call",
@@ -45,14 +45,17 @@ class BehaviourObservations:
 class BehaviourLog:
     """Takes in the answers of a behaviour check, in the order in which a target's process gives them."""
 
-    def __init__(self, case_ids: Sequence[str], earlier: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self, case_ids: Sequence[str], earlier: Mapping[str, bytes] | None = None, *, keeps: bool = True
+    ) -> None:
+        """Prepare to take in answers; ``keeps``: whether results can be looked at again after the calls."""
         self._ids = list(case_ids)
         self._earlier = dict(earlier or {})
         indexes = range(len(self._ids))
         self._order = [
             *itertools.chain.from_iterable(((i, "first"), (i, "again")) for i in indexes),
             *((i, "reverse") for i in reversed(indexes)),
-            *((i, "kept") for i in indexes),
+            *((i, "kept") for i in indexes if keeps),
         ]
         self._next = 0
         self._first: dict[int, Answer] = {}
@@ -63,6 +66,11 @@ class BehaviourLog:
     def complete(self) -> bool:
         """Whether every answer is in."""
         return self._next == len(self._order)
+
+    @property
+    def index(self) -> int:
+        """Which case's answer comes next."""
+        return self._order[self._next][0]
 
     @property
     def expected(self) -> str:
@@ -82,7 +90,11 @@ class BehaviourLog:
         index, phase = self._order[self._next]
         if frame.header.get("i") != index or frame.header.get("p") != phase:
             raise Garbled("an answer to a question that was not asked")
-        answer = answer_from(frame, self._ids[index])
+        self.record(answer_from(frame, self._ids[index]))
+
+    def record(self, answer: Answer) -> None:
+        """Take in the answer that comes next."""
+        index, phase = self._order[self._next]
         self._next += 1
         self._seconds += answer.seconds
         if phase == "first":
@@ -104,16 +116,14 @@ class BehaviourLog:
             event = next_event(since + timeout)
             if event is None:
                 return f"no answer within {timeout:g} s to {self.expected}"
-            if event.kind == "ended":
-                return f"the process {describe_status(event.status)} at {self.expected}"
-            if event.kind == "garbled":
-                return f"the process {describe_garbled(event.reason)} at {self.expected}"
+            if event.kind != "frames":
+                return f"the process {describe_end(event)} at {self.expected}"
             since = event.when
             try:
                 for frame in event.frames:
                     self.take(frame)
             except Garbled as error:
-                return f"the process {describe_garbled(error)}"
+                return f"the process {describe_garbled(error, event.child.dialogue.blame)}"
         return ""
 
     def observations(self, incomplete: str) -> BehaviourObservations:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from dataclasses import dataclass
 
@@ -42,27 +43,30 @@ class Output:
 
 
 class Capture:
-    """Takes in a stream and keeps its two ends. Written to by one thread, read by any."""
+    """Takes in a stream and keeps its two ends. For any number of threads."""
 
     def __init__(self) -> None:
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._tail_size = 0
         self._total = 0
+        self._lock = threading.Lock()
 
     def feed(self, data: bytes) -> None:
         """Take in what arrived."""
-        self._total += len(data)
-        room = KEPT - len(self._head)
-        if room > 0:
-            self._head += data[:room]
-            data = data[room:]
-        if data:
-            self._tail.append(data)
-            self._tail_size += len(data)
-            while self._tail_size - len(self._tail[0]) >= KEPT:
-                self._tail_size -= len(self._tail.popleft())
+        with self._lock:
+            self._total += len(data)
+            room = KEPT - len(self._head)
+            if room > 0:
+                self._head += data[:room]
+                data = data[room:]
+            if data:
+                self._tail.append(data)
+                self._tail_size += len(data)
+                while self._tail_size - len(self._tail[0]) >= KEPT:
+                    self._tail_size -= len(self._tail.popleft())
 
     def output(self) -> Output:
         """Return what there is so far."""
-        return Output(head=bytes(self._head), tail=b"".join(list(self._tail))[-KEPT:], total=self._total)
+        with self._lock:
+            return Output(head=bytes(self._head), tail=b"".join(list(self._tail))[-KEPT:], total=self._total)

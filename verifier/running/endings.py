@@ -10,9 +10,13 @@ from posvec.verifier.running.capture import Output
 from posvec.verifier.running.frames import clean
 
 _STACK = "(most recent call first):\n"
-_CHILD = f'"{Path(__file__).with_name("child.py")}"'
+_CHILD = f'"{Path(__file__).with_name("child")}'
 
 
+UNFLUSHED = (
+    "its answers came only when its input ended: flush standard output after every line "
+    "(fflush(stdout), print(…, flush=True), stdout.flush())"
+)
 FAILURES_IN_A_ROW = 3
 FAILURES_IN_ALL = 10
 
@@ -51,9 +55,9 @@ def describe_status(status: int) -> str:
         return f"was killed by signal {-status}"
 
 
-def describe_garbled(what: object) -> str:
-    """Say that a process sent what no honest one sends."""
-    return f"wrote to posvec's private channel: {shorten(clean(str(what)))}"
+def describe_garbled(what: object, blame: str) -> str:
+    """Say that a process did what ``blame`` says, by sending ``what``."""
+    return f"{blame}: {shorten(clean(str(what)), 400)}"
 
 
 def last_words(output: Output, characters: int = 2000) -> str:

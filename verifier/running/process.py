@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO, Any, Literal
+from typing import IO, Literal
 
 from posvec.schemas.errors import InvalidArgument
 from posvec.verifier.running.capture import Capture
-from posvec.verifier.running.frames import TOKEN_SIZE, Frame, FrameReader
+from posvec.verifier.running.endings import describe_garbled, describe_status
+from posvec.verifier.running.frames import Frame
 from posvec.verifier.running.launch import Launch
 
-CHILD = Path(__file__).with_name("child.py")
+CHILD = Path(__file__).with_name("child")
 MARKER = "POSVEC_PROCESS"
 HAS_PROC = Path("/proc/self/statm").exists()
+_CLOSING = 0.3  # seconds from the end of the output to that of the process
 _PATIENCE = 1.0  # seconds that a supervisor gets to kill what a target left behind
 
 
@@ -34,7 +34,8 @@ class Event:
 
     Attributes:
         child: The process.
-        kind: ``frames`` arrived, the channel is ``garbled``, or the process has ``ended``.
+        kind: ``frames`` arrived, the channel is ``garbled``, the process has ``closed`` it and goes on, or it has
+            ``ended``.
         when: ``time.monotonic()`` at that moment.
         frames: For ``frames``: at least one.
         reason: For ``garbled``: what it holds.
@@ -43,11 +44,20 @@ class Event:
     """
 
     child: Child
-    kind: Literal["frames", "garbled", "ended"]
+    kind: Literal["frames", "garbled", "closed", "ended"]
     when: float
     frames: Sequence[Frame] = ()
     reason: str = ""
     status: int = 0
+
+
+def describe_end(event: Event) -> str:
+    """Say how a process came to its end, after an event that is one."""
+    if event.kind == "garbled":
+        return describe_garbled(event.reason, event.child.dialogue.blame)
+    if event.kind == "closed":
+        return "closed its standard output and went on"
+    return describe_status(event.status)
 
 
 class Child:
@@ -69,8 +79,8 @@ class Child:
         self.capture = Capture()
         self._events = events
         self._captures = [self.capture, *outputs]
-        token = os.urandom(TOKEN_SIZE)
-        self._reader = FrameReader(token)
+        self.dialogue = launch.dialogue()
+        self._whole_tree = launch.program is not None
         # In the environment of all that this starts: finds it again if the supervisor is killed.
         self._marker = os.urandom(8).hex()
         try:
@@ -88,7 +98,7 @@ class Child:
                 "--python", launch.python, "the path of a Python interpreter", hint=error.strerror or str(error)
             ) from None
         self._requests: SimpleQueue[bytes | None] = SimpleQueue()
-        self.send({**launch.request, "token": token.hex()})
+        self.send(self.dialogue.opening())
         pipes = self._process.stdin, self._process.stdout, self._process.stderr
         self._threads = [
             threading.Thread(target=serve, args=(pipe,), daemon=True, name=f"posvec{serve.__name__}")
@@ -97,10 +107,13 @@ class Child:
         for thread in self._threads:
             thread.start()
 
-    def send(self, request: Mapping[str, Any]) -> None:
+    def send(self, request: bytes) -> None:
         """Send a request; it waits in a queue until the process reads it."""
-        text = json.dumps(request, separators=(",", ":")).encode()
-        self._requests.put(struct.pack("<I", len(text)) + text)
+        self._requests.put(request)
+
+    def end_input(self) -> None:
+        """Close the process's input when all that was sent is read."""
+        self._requests.put(None)
 
     def identify(self, pid: int) -> None:
         """Note in which process the target runs, told before the target is loaded."""
@@ -148,8 +161,15 @@ class Child:
                             kill(pid, signal.SIGKILL)
 
     def resident_bytes(self) -> int | None:
-        """Return the resident size of the target's process, or None where it cannot be told."""
-        return None if self.pid is None else resident_bytes(self.pid)
+        """Return the resident size of the target's process, or None where it cannot be told.
+
+        A program may be a script that starts another: all that it started counts.
+        """
+        if self.pid is None:
+            return None
+        return (
+            sum(resident_bytes(pid) or 0 for pid in family(self.pid)) if self._whole_tree else resident_bytes(self.pid)
+        )
 
     def _write(self, pipe: IO[bytes]) -> None:
         with contextlib.suppress(OSError), pipe:
@@ -161,22 +181,37 @@ class Child:
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe:
             while data := os.read(pipe.fileno(), 2**18):
-                frames = self._reader.feed(data)
-                now = time.monotonic()
-                if frames:
-                    self._events.put(Event(child=self, kind="frames", when=now, frames=frames))
-                if problem := self._reader.problem:
-                    self._events.put(Event(child=self, kind="garbled", when=now, reason=problem))
+                if not self._pass_on(self.dialogue.feed(data)):
                     return
-        status = self._process.wait()
+            if not self._pass_on(self.dialogue.end()):
+                return
+        try:
+            status = self._process.wait(_CLOSING)
+        except subprocess.TimeoutExpired:
+            self._events.put(Event(child=self, kind="closed", when=time.monotonic()))
+            status = self._process.wait()
         self._requests.put(None)
         self._events.put(Event(child=self, kind="ended", when=time.monotonic(), status=status))
+
+    def _pass_on(self, frames: Sequence[Frame]) -> bool:
+        """Put what arrived into the queue; return whether more may follow."""
+        now = time.monotonic()
+        if chatter := self.dialogue.chatter():
+            self._take_in(chatter)
+        if frames:
+            self._events.put(Event(child=self, kind="frames", when=now, frames=frames))
+        if problem := self.dialogue.problem:
+            self._events.put(Event(child=self, kind="garbled", when=now, reason=problem))
+        return not problem
+
+    def _take_in(self, output: bytes) -> None:
+        for capture in self._captures:
+            capture.feed(output)
 
     def _drain(self, pipe: IO[bytes]) -> None:
         with pipe:
             while data := os.read(pipe.fileno(), 2**16):
-                for capture in self._captures:
-                    capture.feed(data)
+                self._take_in(data)
 
 
 def _born(pid: int) -> bytes | None:
@@ -198,6 +233,20 @@ def resident_bytes(pid: int) -> int | None:
         return int(subprocess.run(ask, check=False, capture_output=True).stdout) * 1024
     except (OSError, IndexError, ValueError):
         return None
+
+
+def family(pid: int) -> list[int]:
+    """Return a process and, on Linux, all below it."""
+    found, new = [pid], [pid]
+    while new:
+        below: list[int] = []
+        for one in new:
+            with contextlib.suppress(OSError):
+                for thread in os.listdir(f"/proc/{one}/task"):  # noqa: PTH208
+                    below += map(int, Path(f"/proc/{one}/task/{thread}/children").read_bytes().split())
+        found += below
+        new = below
+    return found
 
 
 def kill_marked(marker: str) -> int:

@@ -8,21 +8,28 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
 from posvec.verifier.running.behaviour import BehaviourLog, BehaviourObservations
 from posvec.verifier.running.capture import Capture, Output
-from posvec.verifier.running.endings import Failures, describe_garbled, describe_status, last_words, where_it_was
+from posvec.verifier.running.dialogue import Frames, question
+from posvec.verifier.running.endings import UNFLUSHED, Failures, describe_garbled, last_words, where_it_was
 from posvec.verifier.running.frames import Frame, Garbled, clean, environment_from
 from posvec.verifier.running.launch import Launch, make_scratch, prepare, remove_scratch
 from posvec.verifier.running.options import RunOptions
-from posvec.verifier.running.process import Event
-from posvec.verifier.running.startup import explain_unavailable
+from posvec.verifier.running.process import Child, Event, describe_end
+from posvec.verifier.running.program import Program
+from posvec.verifier.running.startup import (
+    crashed_at_start,
+    explain_unavailable,
+    explain_unavailable_program,
+    not_started,
+)
 from posvec.verifier.running.target import Target
-from posvec.verifier.running.worker import MEASURE_EVERY, Worker, request
+from posvec.verifier.running.worker import MEASURE_EVERY, Worker
 
 __all__ = ["BehaviourObservations", "RunOptions", "Session"]
 
@@ -32,7 +39,7 @@ _MAX_NOTES = 20
 
 
 class Session:
-    """The processes of one run. A context manager: whatever happens inside, none is left outside.
+    """The processes of one run of a callable. A context manager: whatever happens inside, none is left outside.
 
     Not for several threads at once.
 
@@ -41,36 +48,49 @@ class Session:
         restarts: How often a process was lost to a crash or a timeout, and replaced if there was more to do.
         recycled: How often a process that had grown too much was replaced (or one a case with ``fresh``).
         stopped: Why the run was given up, or an empty string.
+        late: What a program did to cases that it had already answered: each such case's last answer.
 
     """
 
     def __init__(
-        self, target: Target, function_name: str, options: RunOptions | None = None, *, watch: Iterable[Path] = ()
+        self,
+        target: Target | Program,
+        function_name: str,
+        options: RunOptions | None = None,
+        *,
+        watch: Iterable[Path] = (),
+        hello: Mapping[str, Any] | None = None,
     ) -> None:
         """Prepare to run ``target``; ``function_name`` is looked up in it if it names no function itself.
 
-        ``watch`` are files (of golden values) whose opening by the target is noted.
+        ``watch`` are files (of golden values) whose opening by the target is noted; ``hello`` is what a program is
+        told first.
         """
         self.target = target
         self.options = options or RunOptions()
-        self.attribute = target.attribute or function_name
+        self.attribute = (target.attribute if isinstance(target, Target) else None) or function_name
         self.launched = 0.0
         self.restarts = 0
         self.recycled = 0
         self.stopped = ""
+        self.late: dict[str, Answer] = {}
         self._watch = list(watch)
+        self._hello = dict(hello or {})
         self._notes: list[str] = []
         self._growth = self.options.growth
         self._events: SimpleQueue[Event] = SimpleQueue()
         self._capture = Capture()
         self._workers = [Worker(self.options) for _ in range(self.options.jobs)]
         self._environment: dict[str, str | bool | None] = {}
-        self._todo: Sequence[Case] = ()
+        self._cases: list[Case] = []  # all that were ever asked: a number is given once
+        self._suspects: set[int] = set()  # to be asked one at a time
         self._pending: deque[int] = deque()
         self._answers: list[Answer] = []
         self._failures = Failures()
         self._scratch = ""
         self._launch: Launch | None = None
+
+    _keeps_results = True  # whether what was returned can be looked at again later
 
     def __enter__(self) -> Self:
         return self
@@ -114,6 +134,7 @@ class Session:
 
     def close(self) -> None:
         """Kill every process that the target started and delete its temporary files. May be called again."""
+        self._let_end()
         self._kill_all()
         if self._scratch:
             remove_scratch(self._scratch)
@@ -149,8 +170,9 @@ class Session:
         if any(worker.asked for worker in self._workers):
             self._kill_all()  # an earlier run that was left but is not closed yet
         self._answers = []
-        self._todo = list(cases)
-        self._pending = deque(range(len(self._todo)))
+        start = len(self._cases)
+        self._cases += cases
+        self._pending = deque(range(start, len(self._cases)))
         try:
             if self._pending and not self.stopped:
                 if all(worker.child is None for worker in self._workers):
@@ -163,7 +185,7 @@ class Session:
             self._kill_all()
             raise
         for index in sorted(self._pending):
-            yield Answer(case_id=self._todo[index].id, kind="not-run", detail=self.stopped)
+            yield Answer(case_id=self._cases[index].id, kind="not-run", detail=self.stopped)
 
     def _advance(self) -> list[Answer]:
         """Send what can be sent, wait for something to happen, and return the answers that came of it."""
@@ -171,7 +193,7 @@ class Session:
             for worker in self._workers:
                 if self._pending and worker.child is None:
                     worker.spawn(self._prepared(), self._events, self._capture)
-                worker.deal(self._todo, self._pending)
+                worker.deal(self._cases, self._pending, self._suspects)
             self._step()
         except TargetUnavailable as error:
             self.stopped = f"not run: the target could not be started again: it {error.problem}"
@@ -206,23 +228,27 @@ class Session:
         if event.kind == "frames":
             self._take(worker, event)
         else:
-            ended = event.kind == "ended"
-            self._crashed(worker, describe_status(event.status) if ended else describe_garbled(event.reason))
+            self._crashed(worker, describe_end(event), certain=event.kind == "garbled")
 
     def _take(self, worker: Worker, event: Event) -> None:
         count = 0
+        seconds = (event.when - worker.since) / len(event.frames)
         try:
             for frame in event.frames:
                 if "op" in frame.header:
                     self._greet(worker, frame, event.when)
+                elif self._known_already(worker, frame):
+                    continue
                 else:
-                    self._answers.append(worker.take(frame, self._todo))
+                    self._answers.append(worker.take(frame, self._cases, seconds))
                     count += 1
                     self._failures.in_a_row = 0
+                    if self._suspects:
+                        self._suspects.discard(frame.header["i"])
                     if "n" in frame.header:
                         self._note(frame.header["n"])
         except Garbled as error:
-            self._crashed(worker, describe_garbled(error))
+            self._crashed(worker, describe_garbled(error, event.child.dialogue.blame), certain=True)
         else:
             worker.took(count, event.when)
             self._retire(worker)
@@ -247,7 +273,10 @@ class Session:
                 self._environment = environment_from(frame.header.get("environment"))
         elif op == "unavailable":
             worker.lose()
-            raise explain_unavailable(self.target, self.attribute, frame.header, child.capture.output())
+            output = child.capture.output()
+            if isinstance(self.target, Program):
+                raise explain_unavailable_program(self.target, frame.header, output)
+            raise explain_unavailable(self.target, self.attribute, frame.header, output)
         else:
             raise Garbled("a greeting of no known kind")
 
@@ -258,22 +287,23 @@ class Session:
             if worker.deadline is None or time.monotonic() < worker.deadline:
                 continue
             starting = worker.state == "starting"
+            unflushed = self._is_unflushed(worker)
+            if not starting and not unflushed and self._ask_alone(worker):
+                continue
             index = worker.asked.popleft() if worker.asked else None
-            child = worker.lose(self._pending, show_where=True)
+            child = worker.lose(self._pending, show_where=isinstance(self.target, Target))
             output = Capture().output() if child is None else child.capture.output()
             if starting:
-                raise TargetUnavailable(
-                    self.target.text,
-                    f"was not ready after {self.options.start_timeout:g} s",
-                    remedy="if its import is slow, raise --start-timeout",
-                    details=last_words(output),
-                )
+                raise not_started(self.target, self.options.start_timeout, output, unflushed=unflushed)
             if index is not None:
                 where = where_it_was(output)
                 detail = f"no answer within {self.options.timeout:g} s"
+                if unflushed:
+                    detail += f": {UNFLUSHED}"
+                    self.stopped = f"not run: {UNFLUSHED}"
                 self._failed(
                     Answer(
-                        case_id=self._todo[index].id,
+                        case_id=self._cases[index].id,
                         kind="timeout",
                         seconds=self.options.timeout,
                         detail=f"{detail}; it was at:\n{where}" if where else detail,
@@ -292,24 +322,44 @@ class Session:
                         f"more than the {limit / 2**20:.0f} allowed",
                     )
 
-    def _crashed(self, worker: Worker, how: str) -> None:
-        """Charge the end of a process to the case that it was working on; if it was on none, to nothing."""
+    def _crashed(self, worker: Worker, how: str, *, certain: bool = False) -> None:
+        """Charge the end of a process to the case that it was working on; if it was on none, to nothing.
+
+        ``certain``: the end is of a kind whose case is not found by asking again.
+        """
         starting = worker.state == "starting"
+        if not starting and not certain and self._ask_alone(worker):
+            return
+        if certain and not worker.asked:
+            self._breach(worker, how)
         index = worker.asked.popleft() if worker.asked else None
         child = worker.lose(self._pending)
         words = "" if child is None else last_words(child.capture.output())
         if starting:
-            loading = child is not None and child.pid is not None
-            when = "while the target was imported" if loading else "before it could load it"
-            raise TargetUnavailable(
-                self.target.text,
-                f"its process {how} {when}",
-                details=words,
-                remedy="" if loading else "check that --python is Python 3.8 or later",
-            )
+            raise crashed_at_start(self.target, how, words, loading=child is not None and child.pid is not None)
         if index is not None:
             detail = f"the process {how}" + (f"; the last that it wrote:\n{words}" if words else "")
-            self._failed(Answer(case_id=self._todo[index].id, kind="crash", detail=detail))
+            self._failed(Answer(case_id=self._cases[index].id, kind="crash", detail=detail))
+
+    # What only programs do: see ProgramSession.
+
+    def _ask_alone(self, worker: Worker) -> bool:  # noqa: ARG002
+        """Whether the cases that a process was asked will be asked again, since it is not known at which it failed."""
+        return False
+
+    def _known_already(self, worker: Worker, frame: Frame) -> bool:  # noqa: ARG002
+        """Whether a frame answers what was answered already."""
+        return False
+
+    def _breach(self, worker: Worker, how: str) -> None:
+        """Take note that a process broke the rules while it was asked nothing."""
+
+    def _is_unflushed(self, worker: Worker) -> bool:  # noqa: ARG002
+        """Whether the process did answer, and its answers come when its input ends."""
+        return False
+
+    def _let_end(self) -> None:
+        """Let the processes end by themselves."""
 
     def _failed(self, answer: Answer) -> None:
         self._answers.append(answer)
@@ -321,9 +371,9 @@ class Session:
     def _retire(self, worker: Worker) -> None:
         """Replace a process that has grown too much as soon as it has answered all that it was sent."""
         if worker.state == "ready" and not worker.retiring:
-            worker.retiring = worker.answered > 0 if self.options.fresh else worker.outgrown(self._growth)
+            worker.retiring = bool(worker.done) if self.options.fresh else worker.outgrown(self._growth)
         if worker.retiring and not worker.asked:
-            if worker.answered < 32 and not self.options.fresh:
+            if len(worker.done) < 32 and not self.options.fresh:
                 self._growth *= 2  # it needs that much to work at all
             worker.lose()
             worker.retiring = False
@@ -332,7 +382,9 @@ class Session:
     def _prepared(self) -> Launch:
         if self._launch is None:
             self._scratch = make_scratch()
-            self._launch = prepare(self.target, self.attribute, self.options.python, self._scratch, self._watch)
+            self._launch = prepare(
+                self.target, self.attribute, self.options.python, self._scratch, self._watch, self._hello
+            )
         return self._launch
 
     def _kill_all(self) -> None:
@@ -347,7 +399,7 @@ class Session:
         worker = next((worker for worker in self._workers if worker.state == "ready"), None)
         if worker is None or worker.child is None:
             return
-        worker.child.send({"op": "environment"})
+        worker.child.send(Frames.encode({"op": "environment"}))
         event = self._next_event(worker, time.monotonic() + _ENVIRONMENT_SECONDS)
         header = event.frames[0].header if event is not None and event.frames else {}
         if header.get("op") == "environment":
@@ -374,7 +426,7 @@ class Session:
 
         Each case is called twice in a row, then all in reverse order, then the first results are read again.
         """
-        log = BehaviourLog([case.id for case in cases], earlier)
+        log = BehaviourLog([case.id for case in cases], earlier, keeps=self._keeps_results)
         if self.stopped or not cases:
             return log.observations(self.stopped)
         worker = self._workers[0]
@@ -383,10 +435,7 @@ class Session:
                 worker.spawn(self._prepared(), self._events, self._capture)
             while worker.state == "starting":
                 self._step()
-            asked = [request(index, case) for index, case in enumerate(cases)]
-            if worker.child is not None:
-                worker.child.send({"op": "behave", "cases": asked})
-            problem = log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)
+            problem = self._behave(worker, worker.child, cases, log) if worker.child else "its process ended"
         except TargetUnavailable as error:
             return log.observations(f"the target could not be started again: it {error.problem}")
         except BaseException:
@@ -395,3 +444,9 @@ class Session:
         if problem:
             worker.lose()
         return log.observations(problem)
+
+    def _behave(self, worker: Worker, child: Child, cases: Sequence[Case], log: BehaviourLog) -> str:
+        """Have the calls made and take in what they give; return what ended that early, or an empty string."""
+        asked = [question(index, case) for index, case in enumerate(cases)]
+        child.send(Frames.encode({"op": "behave", "cases": asked}))
+        return log.follow(lambda deadline: self._next_event(worker, deadline), self.options.timeout)

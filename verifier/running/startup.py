@@ -8,9 +8,12 @@ from typing import Any
 
 from posvec.schemas.errors import TargetUnavailable, shorten
 from posvec.verifier.running.capture import Output
-from posvec.verifier.running.endings import last_words
+from posvec.verifier.running.endings import UNFLUSHED, last_words
 from posvec.verifier.running.frames import clean
+from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
+
+_LEARN = "a program talks as docs/protocol.md says, or is run with --per-case if it only prints numbers"
 
 
 def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any], output: Output) -> TargetUnavailable:
@@ -53,6 +56,50 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
     return TargetUnavailable(
         target.text, f"raised {kind or 'an exception'} while it was imported", remedy=remedy, details=details
     )
+
+
+def explain_unavailable_program(program: Program, header: Mapping[str, Any], output: Output) -> TargetUnavailable:
+    """Return the error for a program that did not start, or that greeted as no program of the protocol does."""
+    detail = _text(header, "detail")
+    if header.get("reason") == "exec":
+        return TargetUnavailable(
+            program.text,
+            f"it could not be started: {detail}",
+            remedy="a script names its interpreter in its first line (#!), or in --exec INTERPRETER FILE",
+        )
+    return TargetUnavailable(program.text, detail, remedy=_LEARN, details=_printed(output))
+
+
+def not_started(target: Target | Program, seconds: float, output: Output, *, unflushed: bool) -> TargetUnavailable:
+    """Return the error for a target that was not ready in time."""
+    if isinstance(target, Target):
+        return TargetUnavailable(
+            target.text,
+            f"was not ready after {seconds:g} s",
+            remedy="if its import is slow, raise --start-timeout",
+            details=last_words(output),
+        )
+    if unflushed:
+        return TargetUnavailable(target.text, f"no hello within {seconds:g} s: {UNFLUSHED}", details=_printed(output))
+    return TargetUnavailable(
+        target.text,
+        f"it did not answer the hello within {seconds:g} s",
+        remedy=f"if it is slow to start, raise --start-timeout; {_LEARN}",
+        details=_printed(output),
+    )
+
+
+def crashed_at_start(target: Target | Program, how: str, words: str, *, loading: bool) -> TargetUnavailable:
+    """Return the error for a target whose process ended before it was ready."""
+    if isinstance(target, Program):
+        when, remedy = "before it answered the hello", _LEARN
+        if target.per_case or not loading:
+            when, remedy = "before the program ran", ""
+    else:
+        when = "while the target was imported" if loading else "before it could load it"
+        remedy = "" if loading else "check that --python is Python 3.8 or later"
+    who = "it" if isinstance(target, Program) else "its process"
+    return TargetUnavailable(target.text, f"{who} {how} {when}", details=words, remedy=remedy)
 
 
 def _suggest(missing: str, names: list[str]) -> str:

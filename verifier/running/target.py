@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,10 @@ class Target:
     path: Path | None = None
     module: str | None = None
     attribute: str | None = None
+
+    def command(self, options: Sequence[str]) -> list[str]:
+        """Return the words of a ``posvec verify`` with these options that runs this target."""
+        return ["posvec", "verify", self.text, *options]
 
     def __post_init__(self) -> None:
         if (self.path is None) == (self.module is None):

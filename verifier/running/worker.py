@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from queue import SimpleQueue
-from typing import Any, Literal
+from typing import Literal
 
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.verifier.running.capture import Capture
-from posvec.verifier.running.frames import Frame, Garbled, answer_from
+from posvec.verifier.running.frames import Frame, Garbled
 from posvec.verifier.running.launch import Launch
 from posvec.verifier.running.options import RunOptions
 from posvec.verifier.running.process import HAS_PROC, Child, Event
@@ -27,9 +27,10 @@ class Worker:
     Attributes:
         child: The process, if there is one.
         state: Whether it is there, and whether the target is loaded.
-        asked: Cases that it was sent and has not answered, by their index, in order: it works on the first.
+        asked: Cases that it was sent and has not answered, by their index, in order: it works on the first, as far
+            as can be known.
         since: When it became ready for the first of them (``time.monotonic()``).
-        answered: How many cases it has answered.
+        done: The cases that it has answered, in that order.
         retiring: Whether it gets no further cases, because it has grown too much.
 
     """
@@ -43,7 +44,7 @@ class Worker:
         self.child: Child | None = None
         self.state: Literal["none", "starting", "ready"] = "none"
         self.since = 0.0
-        self.answered = 0
+        self.done: dict[int, None] = {}
         self.retiring = False
         self._ahead = 4
         self._base: int | None = None
@@ -78,33 +79,38 @@ class Worker:
             return self.since + self.options.start_timeout
         return self.since + self.options.timeout if self.asked else None
 
-    def deal(self, todo: Sequence[Case], pending: deque[int]) -> None:
-        """Send cases ahead, so that the process is not idle while its answers are read."""
+    def deal(self, todo: Sequence[Case], pending: deque[int], suspects: Container[int]) -> None:
+        """Send cases ahead, so that the process is not idle while its answers are read; suspects one at a time."""
         if self.child is None or self.state != "ready" or self.retiring or len(self.asked) > self._ahead // 2:
             return
-        ahead = 1 if self.options.fresh else self._ahead
+        alone = self.options.fresh or (pending and pending[0] in suspects)
+        ahead = 1 if alone else self._ahead
         if self.options.jobs > 1:
             ahead = min(ahead, max(1, len(pending) // (2 * self.options.jobs)))
-        taken = [pending.popleft() for _ in range(min(ahead - len(self.asked), len(pending)))]
+        taken: list[int] = []
+        while pending and len(taken) < ahead - len(self.asked) and (alone or pending[0] not in suspects):
+            taken.append(pending.popleft())
         if taken:
             if not self.asked:
                 self.since = time.monotonic()
             self.asked.extend(taken)
-            self.child.send({"op": "run", "cases": [request(index, todo[index]) for index in taken]})
+            self.child.send(self.child.dialogue.run([(index, todo[index]) for index in taken]))
 
-    def take(self, frame: Frame, todo: Sequence[Case]) -> Answer:
-        """Return the answer to the first case that was asked.
+    def take(self, frame: Frame, todo: Sequence[Case], seconds: float) -> Answer:
+        """Return the answer to a case that was asked: the first, unless the process may answer in any order.
 
         Raises:
             Garbled: It is none.
 
         """
         index = frame.header.get("i")
-        if self.state != "ready" or not self.asked or type(index) is not int or index != self.asked[0]:
+        if self.child is None or self.state != "ready" or type(index) is not int or index not in self.asked:
             raise Garbled("an answer to a question that was not asked")
-        answer = answer_from(frame, todo[index].id)
-        self.asked.popleft()
-        self.answered += 1
+        if self.child.dialogue.in_order and index != self.asked[0]:
+            raise Garbled("an answer to a question that was not asked")
+        answer = self.child.dialogue.answer(frame, todo[index].id, seconds)
+        self.asked.remove(index)
+        self.done[index] = None
         return answer
 
     def took(self, count: int, when: float) -> None:
@@ -128,11 +134,3 @@ class Worker:
             return False
         size = self.size()
         return size is not None and size - self._base > growth
-
-
-def request(index: int, case: Case) -> list[Any]:
-    """Return what a process is told of a case: a number, the arguments and how they are to be passed."""
-    how: str | None = case.coercion
-    if how == "numpy":
-        how = "int32" if case.numpy_int32 else "int64"
-    return [index, list(case.args.values()), how]

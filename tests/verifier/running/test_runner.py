@@ -152,7 +152,7 @@ def test_an_exception_comes_with_the_targets_own_traceback(answers, tmp_path):
     assert got[0].detail.count("File ") == 2
     assert str(tmp_path / "answer.py") in got[0].detail
     assert "return 1 // T" in got[0].detail
-    assert "child.py" not in got[0].detail
+    assert "running/child" not in got[0].detail
     assert got[1].kind == "other"
 
 
@@ -222,7 +222,7 @@ def test_a_timeout_says_where_the_target_was(answers):
     )
     assert "in spin" in got.detail
     assert "in fn" in got.detail
-    assert "child.py" not in got.detail
+    assert "running/child" not in got.detail
 
 
 def test_after_three_failures_in_a_row_the_rest_is_not_run(open_session):
@@ -497,7 +497,7 @@ def test_a_target_that_does_not_load(open_session, source, words):
     text = f"{caught.value}\n{caught.value.details}"
     for word in words:
         assert word in text
-    assert "child.py" not in text
+    assert "running/child" not in text
 
 
 def test_what_a_target_prints_at_the_end_is_in_the_output(open_session):
