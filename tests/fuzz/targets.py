@@ -13,23 +13,31 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from math import prod
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
+from posvec.schemas.answer import Answer
 from posvec.schemas.errors import VectorsError, printable
 from posvec.schemas.validate import violation
 from posvec.vectors.diff import diff
 from posvec.vectors.golden import Golden, content_digest, parse_manifest
 from posvec.vectors.hdf5_read import NotPlain, PlainFile
 from posvec.vectors.hdf5_structures import Structures
+from posvec.verifier.running.capture import Output
 from posvec.verifier.running.frames import Frame, FrameReader, Garbled, answer_from, environment_from
+from posvec.verifier.running.lines import Lines
+from posvec.verifier.running.messages import answer_from_text
+from posvec.verifier.running.startup import explain_unavailable
+from posvec.verifier.running.target import Target
 
 CORPUS = Path(__file__).parent / "corpus"
 SEED = CORPUS / "seed.h5"
 """A small golden file: two seeds, d_model 1, two recordings of builds. The bytes of ``golden`` are patches to it."""
 TOKEN = b"0123456789abcdef"
+_TARGET = Target(text="target:f", module="target")
 _PATCH = struct.Struct("<IB")
 
 
@@ -46,6 +54,7 @@ def frames(data: bytes) -> None:
 
 
 def _read_frame(frame: Frame) -> None:
+    one_sentence(explain_unavailable(_TARGET, "f", frame.header, Output(head=b"", tail=b"", total=0)))
     for text in environment_from(frame.header).values():
         str(text).encode()
     try:
@@ -53,10 +62,40 @@ def _read_frame(frame: Frame) -> None:
     except Garbled as error:
         one_sentence(error)
         return
+    _check_answer(answer)
+
+
+def lines(data: bytes) -> None:
+    """Read what a program says over the protocol: the first byte says in which pieces it comes."""
+    step = 1 + data[0] if data else 1
+    whole, pieces = Lines({}, {}), Lines({}, {})
+    stream = data[1:]
+    found = whole.feed(stream) + whole.end()
+    in_pieces = [frame for start in range(0, len(stream), step) for frame in pieces.feed(stream[start : start + step])]
+    in_pieces += pieces.end()
+    # As texts: a NaN in a message does not equal itself.
+    assert repr((found, whole.problem)) == repr((in_pieces, pieces.problem)), "pieces are read otherwise than the whole"
+    assert whole.chatter() == pieces.chatter()
+    whole.problem.encode()
+    for frame in found:
+        if "m" in frame.header:
+            _check_answer(whole.answer(frame, "suite/seed=0", 0.0))
+        else:
+            assert frame.header["op"] in ("ready", "unavailable")
+            environment_from(frame.header.get("environment"))
+
+
+def printed(data: bytes) -> None:
+    """Read what a program that is started for each case printed."""
+    _check_answer(answer_from_text(data, "suite/seed=0", seconds=0.0))
+
+
+def _check_answer(answer: Answer) -> None:
+    """Check that an answer can be shown and that its data is as large as it says."""
     for text in (answer.type_name, answer.dtype or "", answer.memory_order, answer.detail):
         text.encode()
     if answer.data is not None and answer.shape is not None and answer.dtype == "<f4":
-        assert np.frombuffer(answer.data, "<f4").size == int(np.prod(answer.shape, dtype=object))
+        assert np.frombuffer(answer.data, "<f4").size == prod(answer.shape)
 
 
 def manifest(data: bytes) -> None:
@@ -199,7 +238,13 @@ def one_sentence(error: Exception) -> None:
     assert len(printable(str(error)).splitlines()) == 1
 
 
-TARGETS: Mapping[str, Callable[[bytes], None]] = {"frames": frames, "manifest": manifest, "golden": golden}
+TARGETS: Mapping[str, Callable[[bytes], None]] = {
+    "frames": frames,
+    "lines": lines,
+    "printed": printed,
+    "manifest": manifest,
+    "golden": golden,
+}
 
 
 def corpus(name: str) -> list[Path]:

@@ -62,6 +62,39 @@ def test_any_stream_of_frames_is_read_or_refused(step, stream, rest):
     targets.frames(step + b"".join(stream) + rest)
 
 
+TOKENS = st.sampled_from(["NaN", "-Infinity", "nan", "-nan(0x1)", "inf", "1e39", "1e-50", "0." + "1" * 60, "9" * 500])
+MESSAGE = st.one_of(
+    st.dictionaries(
+        st.sampled_from(["id", "values", "data", "dtype", "shape", "error", "protocol", "name", "x"]), VALUES
+    ).map(json.dumps),
+    st.lists(TOKENS | st.floats().map(repr) | st.integers().map(str), max_size=6).map(
+        lambda numbers: '{"id": 0, "values": [' + ", ".join(numbers) + "]}"
+    ),
+    st.builds(
+        lambda size, dtype, shape: json.dumps({"id": 1, "data": "AAAA" * size, "dtype": dtype, "shape": shape}),
+        st.integers(0, 8),
+        st.sampled_from(["float32", "bfloat16", "complex128", "str"]),
+        st.lists(st.sampled_from([0, 1, 3, 6, 2**62]), max_size=3),
+    ),
+    st.text(max_size=12),
+).map(lambda text: text.encode("utf-8", "surrogatepass"))
+HELLO = b'{"protocol": 1, "name": "port", "version": "1", "language": "C"}'
+
+
+@BOUNDED
+@given(step=st.binary(min_size=1, max_size=1), said=st.lists(MESSAGE | st.binary(max_size=16), max_size=5))
+def test_any_lines_of_a_program_are_read_or_refused(step, said):
+    targets.lines(step + b"\n".join([HELLO, *said]))
+    targets.lines(step + b"\n".join(said))
+
+
+@BOUNDED
+@given(words=st.lists(TOKENS | st.floats().map(repr) | st.text(max_size=4), max_size=8), json_list=st.booleans())
+def test_whatever_a_program_prints_is_read_or_refused(words, json_list):
+    text = "[" + ", ".join(words) + "]" if json_list else " ".join(words)
+    targets.printed(text.encode("utf-8", "surrogatepass"))
+
+
 @st.composite
 def _manifest(draw):
     document = json.loads((targets.CORPUS / "manifest" / "whole").read_bytes())
