@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from posvec.generator.suites import LEARNED_POS_EMBED
 from posvec.schemas.build import STREAMS, Stream
-from posvec.schemas.errors import InvalidArgument, printable
+from posvec.schemas.errors import InvalidArgument, VectorsError, printable
 
 if TYPE_CHECKING:
     from posvec.generator.generate import Outcome
@@ -130,6 +130,9 @@ def _check(given: set[str], *, stream: Stream, output: Path, vectors: Path | Non
     # --vectors FILE says its stream itself; a folder may hold both.
     path = output / file_name(_SUITE.suite.name, stream) if vectors is None else locate(vectors, stream)
     golden = Golden.open(path)
+    golden.check_values()
+    if golden.suite != _SUITE.suite:
+        raise VectorsError(path, f"holds another suite than {_SUITE.suite.name}", remedy="name another file")
     if "stream" in given and golden.stream != stream:
         raise InvalidArgument("--stream", stream, f"{golden.stream}, the stream of {path}")
     axes = golden.manifest.axes

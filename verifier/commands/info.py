@@ -81,4 +81,4 @@ def _row(label: str, text: str) -> None:
 
 def _version_key(label: str) -> tuple[list[int], str]:
     version = label.split()[1]
-    return [int(part) for part in version.split(".") if part.isdigit()], label
+    return [int(part) for part in version.split(".") if part.isdecimal() and len(part) < 9], label

@@ -95,7 +95,7 @@ def _double(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf  # copysign, too, would make a double of it
 
 
 def _refuse(values: Sequence[object]) -> NoReturn:

@@ -28,7 +28,8 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
             remedy="it is looked for in the current directory, then on PYTHONPATH",
             details=details,
         )
-    names = [clean(name, 200) for name in header.get("names") or () if type(name) is str][:50]
+    said = header.get("names")
+    names = [clean(name, 200) for name in said if type(name) is str][:50] if type(said) is list else []
     if reason == "no-attribute":
         missing = shorten(_text(header, "missing"))
         return TargetUnavailable(
