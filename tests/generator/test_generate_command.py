@@ -8,8 +8,11 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -17,8 +20,9 @@ from click.testing import CliRunner
 from posvec.generator.cli import generate as command
 from posvec.generator.scratch import remove_leftovers
 from posvec.schemas.errors import PosvecError
+from posvec.schemas.manifest import Manifest
 from posvec.schemas.validate import violation
-from posvec.vectors.golden import Golden
+from posvec.vectors.golden import Golden, content_digest
 
 from .conftest import TINY, generate, start
 
@@ -130,6 +134,33 @@ def test_check_judges_the_running_build_by_its_own_recording_or_by_expected(tiny
     assert "jit, no FMA" in other.stdout
     assert "is not recorded, and nothing is asked of it" in other.stdout
     assert other.returncode == (1 if "DOES NOT HOLD" in other.stdout else 0)
+
+
+def test_a_file_of_another_suite_or_with_values_that_cannot_be_is_not_checked_or_merged_into(tiny: Path, folder: Path):
+    """Both have the digest that goes with them: someone has edited the file and sealed it again."""
+
+    def edit(change: Callable[[h5py.File, Manifest], Manifest]) -> None:
+        shutil.copy(tiny / FILE, folder / FILE)
+        with h5py.File(folder / FILE, "r+") as file:
+            manifest = change(file, Golden.open(tiny / FILE).manifest)
+            manifest = replace(manifest, content_sha256=content_digest(file, manifest))
+            del file["manifest"]
+            file["manifest"] = np.bytes_(manifest.to_json().encode())
+
+    def other_suite(_: h5py.File, manifest: Manifest) -> Manifest:
+        return replace(manifest, suite=replace(manifest.suite, name="other"))
+
+    def no_number(file: h5py.File, manifest: Manifest) -> Manifest:
+        file["d_model=1/expected"][0, 0, 0] = np.nan
+        return manifest
+
+    for change, said in ((other_suite, "holds"), (no_number, "not finite")):
+        edit(change)
+        for words in (("--check", "-o", str(folder)), (*TINY, "-o", str(folder))):
+            done = generate(*words)
+            assert done.returncode == 3, done.stderr
+            assert said in done.stderr
+            assert len(done.stderr.splitlines()) == 1
 
 
 def test_other_axes_need_force_which_says_what_it_replaced(folder: Path):

@@ -35,7 +35,7 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
         return
     golden.check_values()
     beside = path.with_suffix(".json")
-    if beside.exists() and beside.read_bytes() != manifest.to_json().encode("ascii"):
+    if beside.exists() and not _holds(beside, manifest.to_json().encode("ascii")):
         raise VectorsError(
             beside,
             f"is not the manifest of {path.name}",
@@ -70,6 +70,14 @@ def info(file: Path | None, stream: Stream | None, as_json: bool) -> None:
             click.echo(f"       {label}")
         if recording.arithmetics and recording.builds:
             click.echo(f"       = {', '.join(recording.arithmetics)} of the draw table")
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    """Whether a file holds just this; a pipe, which might never end, and what cannot be read do not."""
+    try:
+        return path.is_file() and path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _row(label: str, text: str) -> None:
