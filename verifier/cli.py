@@ -15,6 +15,8 @@ from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
 COMMANDS = {
     "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),
     "show": ("posvec.verifier.commands.show:show", "Print the golden values of one case, for any seed."),
+    "mistakes": ("posvec.verifier.commands.mistakes:mistakes", "List the known mistakes, or explain one."),
+    "selftest": ("posvec.verifier.commands.selftest:selftest", "Verify implementations whose verdict is known."),
     "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
     "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
