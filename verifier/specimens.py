@@ -199,6 +199,15 @@ SPECIMENS: tuple[Specimen, ...] = (
         scaled="nested-module+scaled-by-width",
     ),
     *_wrong(
+        "flax_wrong",
+        "jax",
+        "flax",
+        options=("--select", FEW, "--stream", "original"),
+        short_table_before_jax_05="only-T-rows",
+        split_before_jax_05="init-with-split-key",
+        default_stddev="other-stream+stddev-default",
+    ),
+    *_wrong(
         "jax_wrong",
         "jax",
         options=("--select", FEW),

@@ -46,10 +46,13 @@ def selftest(ctx: click.Context, jobs: int | None, only: str | None, confusion: 
         click.echo("\n".join(_row(mark, result.specimen.label, result.expected, got)))
     left = f", {skipped} skipped" if skipped else ""
     right = len(chosen) - wrong - skipped
-    if wrong or not right:
+    if not right + wrong:
+        click.echo(f"\nNOTHING RUN: all {len(chosen)} implementations were skipped.")
+    elif wrong:
         click.echo(f"\nFAILED: {wrong} of {len(chosen)} implementations are not judged as they must be{left}.")
-        ctx.exit(1)
-    click.echo(f"\nOK: {right} of {len(chosen)} implementations are judged as they must be{left}.")
+    else:
+        click.echo(f"\nOK: {right} of {len(chosen)} implementations are judged as they must be{left}.")
+    ctx.exit(0 if right and not wrong else 1)
 
 
 def _row(mark: str, *cells: str) -> Iterator[str]:

@@ -106,7 +106,7 @@ MISTAKES = (
         fix="Give the table 32 rows and d_model columns, and return its first T rows.",
         code="table = self.param('pos_embed', init, (32, d_model))[:T]",
         example="table = self.param('pos_embed', init, (32, T))[:d_model]",
-        reference="https://github.com/tensorflow/tensor2tensor/issues/391",
+        reference="https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/layers.html",
         variants=(Arguments(phrase="T and d_model swapped", of=lambda _: _swapped),),
     ),
     Mistake(
@@ -130,7 +130,7 @@ MISTAKES = (
         why="JAX 0.5.0 turned jax_threefry_partitionable on, which changes every number that a key gives: older "
         "versions, and programs that turn it off, draw the stream `original`, all others `partitionable`.",
         fix="Set the flag that the vectors were made with, or verify with --stream.",
-        code="jax.config.update('jax_threefry_partitionable', True)",
+        code="jax.config.update('jax_threefry_partitionable', True)  # False: original",
         example="JAX_THREEFRY_PARTITIONABLE=0 python homework.py",
         reference="https://github.com/jax-ml/jax/issues/13346",
         variants=(

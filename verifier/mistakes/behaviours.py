@@ -46,7 +46,7 @@ MISTAKES = (
         fix="Unset JAX_DEFAULT_PRNG_IMPL.",
         code="jax.config.update('jax_default_prng_impl', 'threefry2x32')",
         example="JAX_DEFAULT_PRNG_IMPL=rbg python homework.py",
-        reference="https://docs.jax.dev/en/latest/jax.random.html#advanced-rng-configuration",
+        reference="https://docs.jax.dev/en/latest/_autosummary/jax.default_prng_impl.html",
         variants=(Observed(phrase="another PRNG"),),
     ),
 )

@@ -201,9 +201,10 @@ def _facts(
         facts.append("The layout differs from case to case.")
     elif layout:
         facts.append(f"Every case came with {_and([part.variant.phrase for part in layout])}.")
-    if found and not found[0].hypothesis.parts:
-        facts.append("Read as flat float32, the values are right.")
-        return facts
+    if found:
+        made = [variant.phrase for _, variant in found[0].hypothesis.parts]
+        what = f"what the reference returns with {_and(made)}" if made else "right"
+        return [*facts, f"Read as flat float32, the values are {what}."]
     known = [(one, run.known(one.case)) for one, wrong in zip(read, evidence.failed, strict=True) if wrong]
     if not known:  # all draws are right, but too many values lie outside their cells
         known = [(one, run.known(one.case)) for one in read if one.result.outcome in FAILURES]

@@ -179,7 +179,7 @@ MISTAKES = (
         fix="Call init on the module itself, or give the wrapped module the name that it had.",
         code=_RIGHT,
         example="return nn.remat(LearnedPos)(32, d_model)(T)",
-        reference="https://flax.readthedocs.io/en/latest/api_reference/flax.linen/transformations.html",
+        reference="https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/transformations.html",
         variants=tuple(_in_module(f"Checkpoint{name}_0") for name in MODULES),
     ),
     Mistake(
@@ -189,7 +189,7 @@ MISTAKES = (
         fix="Compile the function around init with jax.jit instead.",
         code="init = jax.jit(module.init, static_argnums=1)",
         example="variables = nn.jit(LearnedPos)(32, d_model).init(jax.random.PRNGKey(seed))",
-        reference="https://flax.readthedocs.io/en/latest/api_reference/flax.linen/transformations.html",
+        reference="https://flax-linen.readthedocs.io/en/latest/api_reference/flax.linen/transformations.html",
         variants=(
             Key(phrase="the key folded twice, as `nn.jit` does", of=_jitted),
             *(_jitted_module(name) for name in MODULES),
@@ -202,7 +202,7 @@ MISTAKES = (
         fix="Unset FLAX_FIX_RNG_SEPARATOR.",
         code="flax.config.update('flax_fix_rng_separator', False)",
         example="FLAX_FIX_RNG_SEPARATOR=1 python homework.py",
-        reference="https://flax.readthedocs.io/en/latest/api_reference/flax.config.html",
+        reference="https://github.com/google/flax/blob/main/flax/configurations.py",
         variants=(_folded("FLAX_FIX_RNG_SEPARATOR=1", fold_word(fix_rng_separator=True)),),
     ),
     Mistake(

@@ -83,7 +83,7 @@ MISTAKES = (
         fix="Slice from the start.",
         code=_SLICE,
         example="return pos_embed[-T:].reshape(-1)",
-        reference="https://github.com/huggingface/transformers/issues/29807",
+        reference="https://numpy.org/doc/stable/user/basics.indexing.html",
         variants=(
             _rows("the last T rows", lambda T: np.arange(MAX_T - T, MAX_T)),
             _rows("the last T rows (all of them for T = 0)", lambda T: np.arange(MAX_T)[-T:]),
@@ -96,7 +96,7 @@ MISTAKES = (
         fix="Slice up to T.",
         code=_SLICE,
         example="return pos_embed[: T - 1].reshape(-1)",
-        reference="https://github.com/huggingface/transformers/issues/19240",
+        reference="https://numpy.org/doc/stable/user/basics.indexing.html",
         variants=(
             _rows("T - 1 rows", lambda T: np.arange(MAX_T)[: T - 1] if T else np.arange(0)),
             _rows("T - 1 rows (all but one for T = 0)", lambda T: np.arange(MAX_T)[: T - 1]),
@@ -110,7 +110,7 @@ MISTAKES = (
         fix="Slice up to T.",
         code=_SLICE,
         example="return pos_embed[: T + 1].reshape(-1)",
-        reference="https://github.com/huggingface/transformers/issues/19240",
+        reference="https://numpy.org/doc/stable/user/basics.indexing.html",
         variants=(
             _rows("T + 1 rows, as far as the table has them", lambda T: _span(0, T + 1)),
             Rows(phrase="T + 1 rows of a table of 33", of=lambda T: np.arange(T + 1), table_rows=MAX_T + 1),
@@ -123,7 +123,7 @@ MISTAKES = (
         fix="Return its first T rows.",
         code=_SLICE,
         example="return pos_embed.reshape(-1)",
-        reference="https://github.com/tatp22/multidim-positional-encoding/issues/20",
+        reference="https://numpy.org/doc/stable/user/basics.indexing.html",
         variants=(_rows("all 32 rows", lambda _: np.arange(MAX_T)),),
     ),
     Mistake(
@@ -133,7 +133,7 @@ MISTAKES = (
         fix="Return T rows.",
         code=_SLICE,
         example="return jnp.where(jnp.arange(32)[:, None] < T, pos_embed, 0).reshape(-1)",
-        reference="https://github.com/tatp22/multidim-positional-encoding/issues/20",
+        reference="https://numpy.org/doc/stable/reference/generated/numpy.pad.html",
         variants=(_rows("zeros up to 32 rows", _padded),),
     ),
     Mistake(
@@ -184,7 +184,7 @@ MISTAKES = (
         fix="Use position ids 0 to T - 1 in order.",
         code="positions = jnp.arange(T)",
         example="positions = jnp.roll(jnp.arange(T), -1)",
-        reference="https://github.com/huggingface/transformers/issues/41380",
+        reference="https://numpy.org/doc/stable/reference/generated/numpy.roll.html",
         variants=(
             _rows("rows 1 to T - 1, then 0", lambda T: _rolled(T, -1)),
             _rows("row T - 1, then 0 to T - 2", lambda T: _rolled(T, 1)),
@@ -199,7 +199,7 @@ MISTAKES = (
         fix="Initialise the table with shape (32, d_model).",
         code="self.param('pos_embed', init, (32, d_model))",
         example="table = self.param('pos_embed', init, (d_model, 32)).T",
-        reference="https://github.com/zju3dv/LoFTR/issues/41",
+        reference="https://numpy.org/doc/stable/reference/generated/numpy.transpose.html",
         variants=(
             Table(
                 phrase="a table initialised as (d_model, 32), transposed",
@@ -249,7 +249,7 @@ MISTAKES = (
         fix="Leave both out.",
         code=_SLICE,
         example="return pos_embed[:T].reshape(d_model, T).T.reshape(-1)",
-        reference="https://github.com/zju3dv/LoFTR/issues/41",
+        reference="https://numpy.org/doc/stable/user/absolute_beginners.html#transposing-and-reshaping-a-matrix",
         variants=(
             Flatten(
                 phrase="its rows reshaped to (d_model, T) and transposed",

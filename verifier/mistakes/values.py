@@ -89,7 +89,7 @@ MISTAKES = (
         fix="Leave the factor out.",
         code="return pos_embed[:T].reshape(-1)",
         example="return (pos_embed[:T] * math.sqrt(d_model)).reshape(-1)",
-        reference="https://github.com/huggingface/transformers/issues/22359",
+        reference="https://arxiv.org/abs/1706.03762",
         variants=(
             Values(phrase="the table times sqrt(d_model)", of=normal(by_width(0.5, STDDEV))),
             Values(phrase="the table divided by sqrt(d_model)", of=normal(by_width(-0.5, STDDEV))),
@@ -220,7 +220,7 @@ MISTAKES = (
         fix="Return the table's rows without the input.",
         code="return pos_embed[:T].reshape(-1)",
         example="return (x + pos_embed[:T]).reshape(-1)  # x = jnp.ones((T, d_model))",
-        reference="https://github.com/AkiRusProd/numpy-transformer/issues/1",
+        reference="https://arxiv.org/abs/1810.04805",
         variants=(Values(phrase="an input of ones added", of=plus_one, exact=plus_one_exactly, bits=14),),
     ),
     Mistake(
@@ -231,7 +231,7 @@ MISTAKES = (
         fix="Drop the lower nine bits.",
         code="draw = bits >> 9",
         example="uniform = bits / 2**32",
-        reference="https://github.com/ml-explore/mlx/issues/3568",
+        reference="https://github.com/jax-ml/jax/blob/main/jax/_src/random.py",
         variants=(
             Observed(phrase="a uniform of 32 bits"),
             Observed(phrase="a uniform of 24 bits"),

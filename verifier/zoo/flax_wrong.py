@@ -215,3 +215,27 @@ def transposed_table(seed, T, d_model):
 def scaled(seed, T, d_model):
     """Scaled as token embeddings are, in a nested module: two mistakes."""
     return _of_seed(Model(int(d_model)), seed, T) * jnp.float32(math.sqrt(int(d_model)))
+
+
+class Short(nn.Module):
+    """A table of just as many rows as are asked for."""
+
+    d_model: int
+
+    @nn.compact
+    def __call__(self, T):
+        """Return all rows."""
+        return self.param("pos_embed", INIT, (T, self.d_model))
+
+
+def short_table_before_jax_05(seed, T, d_model):
+    """Only T rows are made, where a number depends on how many are."""
+    with jax.threefry_partitionable(False):
+        return _of_seed(Short(int(d_model)), seed, T)
+
+
+def split_before_jax_05(seed, T, d_model):
+    """A split key, which older JAX made in another way."""
+    with jax.threefry_partitionable(False):
+        key, _ = jax.random.split(jax.random.PRNGKey(int(seed)))
+        return _run(LearnedPos(int(d_model)), int(T), key)
