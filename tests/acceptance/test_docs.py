@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from posvec.vectors.golden import Golden, table_case
 from tests.acceptance.conftest import ROOT
@@ -27,3 +28,12 @@ def test_every_link_between_documents_leads_somewhere():
     for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
         for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+@pytest.mark.slow
+def test_the_first_session_in_the_readme_is_a_real_one(posvec):
+    block = re.search(r"```\n(\$ posvec verify.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+    for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = session.partition("\n")
+        ran = posvec(*command.split()[1:], cwd=ROOT)
+        assert ran.out.startswith(shown.rstrip("\n")), command
