@@ -60,12 +60,12 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.version_option(__version__, prog_name="posvec", message="%(prog)s %(version)s")
 def cli() -> None:
-    r"""Golden vectors for learned position embeddings, and the verdict on any implementation.
+    """Golden vectors for learned position embeddings, and the verdict on any implementation.
 
     \b
     Exit status: 0 conforms (or equal, or holds), 1 does not, 2 usage,
     3 could not judge, 130 interrupted.
-    """
+    """  # noqa: D301 - \b, a backspace, tells click to keep the lines
 
 
 def main() -> None:

@@ -49,13 +49,16 @@ def run_specimens(specimens: Sequence[Specimen], *, jobs: int) -> Iterator[Resul
         for specimen in specimens:
             absent = [name for name in specimen.needs if name in missing]
             waiting.append((specimen, " and ".join(absent), None if absent else pool.submit(verify, specimen)))
-        for specimen, absent_names, future in waiting:
-            yield Result(
-                specimen=specimen,
-                expected=described(specimen.verdict, specimen.mistakes),
-                got="" if future is None else future.result(),
-                skipped=f"{absent_names} not installed" if future is None else "",
-            )
+        try:
+            for specimen, absent_names, future in waiting:
+                yield Result(
+                    specimen=specimen,
+                    expected=described(specimen.verdict, specimen.mistakes),
+                    got="" if future is None else future.result(),
+                    skipped=f"{absent_names} not installed" if future is None else "",
+                )
+        finally:  # after an interruption, begin nothing more
+            pool.shutdown(cancel_futures=True)
 
 
 def _clean_environment() -> None:

@@ -13,7 +13,12 @@ _GIVEN = "key = jax.random.PRNGKey(seed)"
 
 
 def _seed(change: Callable[[int], int]) -> Callable[[RunFacts], Callable[[Args], Args]]:
-    return lambda _: lambda args: args._replace(seed=change(args.seed))
+    return lambda _: lambda args: args._replace(seed=_wrapped(change(args.seed)))
+
+
+def _wrapped(seed: int) -> int:
+    """Return a seed as an integer of 64 bits, which is what NumPy and JAX compute with."""
+    return (seed + 2**63) % 2**64 - 2**63
 
 
 def _constant(value: int) -> Arguments:
@@ -26,7 +31,7 @@ def _offset(facts: RunFacts) -> Callable[[Args], Args] | None:
     if not isinstance(said, str) or not said.lstrip("-").isdecimal() or len(said) > 20 or int(said) == 0:
         return None
     offset = int(said)
-    return lambda args: args._replace(seed=args.seed + offset)
+    return lambda args: args._replace(seed=_wrapped(args.seed + offset))
 
 
 def _kept(names: str, same: Callable[[Args], tuple[int, ...]], *, own_rows: bool = False) -> Arguments:

@@ -26,6 +26,8 @@ MOST_MISTAKES = 3
 _MOST_NAMED = 6
 _SPARE_BITS = 16
 _TRIED = 256
+_LARGEST_PROBE = 1 << 18
+"""Elements of the smallest useful call, beyond which a search would take minutes: a table 8,192 wide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ def search(world: World, evidence: Evidence) -> list[Found]:
         if held is not None:
             return [Found(hypothesis=itself, level=held)]
     probe = evidence.probe()
-    if probe is None:
+    if probe is None or evidence.came[probe].size > _LARGEST_PROBE:
         return []
     candidates = _Candidates(world, evidence.calls[probe], evidence.came[probe])
     for number in range(1, MOST_MISTAKES + 1):

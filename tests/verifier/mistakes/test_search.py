@@ -166,6 +166,16 @@ def test_outputs_are_apart_if_no_array_is_both(world):
     assert apart(None, None) is False
 
 
+@pytest.mark.parametrize("seed", [2**63 - 1, -(2**63)])
+def test_the_outermost_seeds_are_no_obstacle(world, seed):
+    seen = [Args(seed, 3, 4), Args(5, 2, 3)]
+    around = world(seen, jax_random_seed_offset="99999999999999999999")
+    found = search(around, outputs(around, hypothesis("seed-plus-one"), seen, exactly=True))
+    assert ("seed-plus-one",) in [one.hypothesis.ids for one in found]
+    random = [np.linspace(0.01, 0.03, args.T * args.d_model, dtype=np.float32) for args in seen]
+    assert search(around, Evidence(calls=seen, came=random, failed=[True, True])) == []
+
+
 def test_long_runs_are_looked_at_in_parts(world, monkeypatch, calls):
     monkeypatch.setattr("posvec.verifier.mistakes.evidence._CHUNK", 100)
     around = world(calls)
