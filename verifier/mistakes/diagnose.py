@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
-from posvec.schemas.errors import VectorsError
+from posvec.schemas.errors import VectorsError, shorten
 from posvec.schemas.report import Behaviour, Diagnosis, EvidenceLevel, Explanation, NamedMistake
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import Float32
@@ -198,7 +198,11 @@ def _facts(
     if some_unread:
         facts.append("Some cases returned an array, others something that is none.")
     if layout is None and not some_unread:
-        facts.append("The layout differs from case to case.")
+        dtypes = {one.came.dtype for one in read if one.came is not None}
+        alike = len(dtypes) == 1 and all(one.came is not None for one in read)
+        facts.append(
+            f"Every case came with dtype {shorten(str(*dtypes))}." if alike else "The layout differs from case to case."
+        )
     elif layout:
         facts.append(f"Every case came with {_and([part.variant.phrase for part in layout])}.")
     if found:

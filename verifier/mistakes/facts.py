@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from posvec.schemas.build import Stream
 from posvec.vectors.ulp import Float32
 from posvec.verifier.decode import Pair, explain_run
+from posvec.verifier.levels import differences, outside
 from posvec.verifier.mistakes.evidence import Evidence
 from posvec.verifier.text import percent
 
@@ -18,17 +19,24 @@ _NAMES = ("seed", "T", "d_model")
 _ENOUGH = 200
 """Values of which a standard deviation is known to within some 5 %."""
 _SHOWN = 6
+_UNRELATED = "jax.random.normal gives"  # part of a sentence of explain_run
+_NEAR = 0.002
+"""A tenth of the standard deviation."""
 
 
 def find_facts(evidence: Evidence, pairs: Sequence[Pair], stream: Stream) -> list[str]:
     """Return facts about arrays that failed; ``pairs`` are those that can be compared element by element."""
     facts = list(_not_finite(evidence))
-    if not facts:
-        facts += explain_run(pairs, stream=stream) if pairs else []
+    if not facts and pairs:
+        facts = explain_run(pairs, stream=stream)
+        unrelated = not facts or any(_UNRELATED in fact for fact in facts)
+        near = list(_near(pairs)) if unrelated else []
+        facts = near or facts
+        facts += _zeros(pairs)
     facts += _right_only(evidence)
+    facts += _right_places(pairs)
     facts += _same_for_every_seed(evidence)
-    unrelated = any("jax.random.normal gives" in fact for fact in facts)
-    if unrelated or not pairs:
+    if any(_UNRELATED in fact for fact in facts) or not pairs:
         facts += _spread(evidence)
     return facts
 
@@ -74,6 +82,49 @@ def _listed(values: set[int]) -> str:
     some = sorted(values)
     shown = ", ".join(map(str, some[:_SHOWN]))
     return f"{shown} and {len(some) - _SHOWN} more" if len(some) > _SHOWN else shown
+
+
+def _zeros(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Say how many values are exactly zero, which no draw gives."""
+    zeros = sum(int(np.count_nonzero(values == 0)) for _, values, _ in pairs)
+    size = sum(values.size for _, values, _ in pairs)
+    if 0 < zeros < size:
+        share = percent(zeros, size)
+        yield f"{zeros:,} of the {size:,} values of failing cases ({share}) are zero, which no draw gives."
+
+
+def _near(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Say how far values are from the right ones, if that is little."""
+    apart = [np.abs(values.astype(np.float64) - known.expected) for _, values, known in pairs if values.size]
+    farthest = max((float(distance.max()) for distance in apart), default=np.inf)
+    if farthest < _NEAR:
+        yield f"Every value is within {farthest:.2g} of the right one: something rounds, or adds a little."
+
+
+def _right_places(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Say at which positions, or in which features, values of failing cases are right."""
+    right: dict[str, set[int]] = {}
+    wrong: dict[str, set[int]] = {}
+    for case, values, known in pairs:
+        if not values.size:
+            continue
+        bad = outside(differences(values, known), known.accept_below, known.accept_above)
+        index = np.arange(values.size)
+        position = index // known.features
+        for name, places in (
+            ("t", position),
+            ("T - t", case.args["T"] - position),
+            ("d", index % known.features),
+        ):
+            right.setdefault(name, set()).update(np.unique(places[~bad]).tolist())
+            wrong.setdefault(name, set()).update(np.unique(places[bad]).tolist())
+    for name, what in (("t", "position"), ("T - t", "position"), ("d", "feature")):
+        good, bad_ones = right.get(name, set()), wrong.get(name, set())
+        if good and bad_ones and not good & bad_ones:
+            one = len(good) <= len(bad_ones)
+            kind, places = ("right", good) if one else ("wrong", bad_ones)
+            yield f"In the failing cases only {what} {name} = {_listed(places)} is {kind}."
+            return
 
 
 def _same_for_every_seed(evidence: Evidence) -> Iterator[str]:

@@ -179,6 +179,37 @@ def test_facts_say_what_narrows_it_down(diagnosed, right, change, says):
     assert says in " ".join(found.facts)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda v, T, d: np.where(np.arange(T * d) < d, 0, v), "of the 1,080 values of failing cases (33 %) are zero"),
+        (
+            lambda v, T, d: np.where(np.arange(T * d) < d, v * 3, v),
+            "In the failing cases only position t = 0 is wrong.",
+        ),
+        (lambda v, T, d: np.where(np.arange(T * d) >= (T - 1) * d, v * 3, v), "only position T - t = 1 is wrong."),
+        (
+            lambda v, T, d: np.where(np.arange(T * d) % d == 1, -v, v),
+            "In the failing cases only feature d = 1 is wrong.",
+        ),
+        (
+            lambda v, T, d: np.where(np.arange(T * d) % d == 0, v, -v),
+            "In the failing cases only feature d = 0 is right.",
+        ),
+        (lambda v, T, d: np.round(v, 4), "Every value is within 4.9e-05 of the right one: something rounds, or adds"),
+    ],
+)
+def test_facts_say_where_values_are_right(diagnosed, right, change, says):
+    found = diagnosed(lambda s, T, d: change(right(s, T, d), T, d).astype(np.float32), "*/d_model=[134]/T=[0-5]")
+    assert (found.sentence, found.explanations) == (NOTHING_KNOWN, ())
+    assert says in " ".join(found.facts)
+
+
+def test_a_dtype_that_all_share_and_that_is_no_known_mistake_is_said(diagnosed, right):
+    found = diagnosed(lambda s, T, d: right(s, T, d).astype(">f8"), FEW)
+    assert found.facts == ("Every case came with dtype >f8.", "Read as flat float32, the values are right.")
+
+
 def test_another_key_that_is_not_known_is_told_from_another_generator(diagnosed, of_key):
     key = diagnosed(lambda s, T, d: of_key(fold_in(seed_key([s]), 12345), T, d), "*/d_model=[48]/T=*")
     assert "The draws are those of another random stream" in key.facts[0]
