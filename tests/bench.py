@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
@@ -172,6 +173,22 @@ def generating() -> None:
     say("generate, default sweep, cold, after imports", f"{float(done.stderr.split()[-1]):.1f} s", "goal 15 s")
 
 
+def diagnosing() -> None:
+    """Measure how long a failing default run takes to be diagnosed: what is known, and what is not."""
+    for name, what in (
+        ("unfolded", "one mistake"),
+        ("unfolded_two_dimensions", "two mistakes"),
+        ("own_generator", "nothing known"),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            target = ROOT / "verifier" / "zoo" / f"numpy_numbers.py:{name}"
+            command = [sys.executable, "-m", "posvec", "verify", str(target), "--report", f"json={report}"]
+            subprocess.run(command, capture_output=True, check=False)
+            seconds = json.loads(report.read_text())["seconds"]["diagnosis"]
+        say(f"diagnosis of 2,079 failing cases, {what}", f"{seconds:.2f} s", "goal 1 s")
+
+
 def deriving() -> None:
     """Measure deriving draws without JAX against JAX's own, and loading the draw table."""
     import jax
@@ -201,5 +218,6 @@ if __name__ == "__main__":
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n")
     start_up()
     verifying()
+    diagnosing()
     generating()
     deriving()

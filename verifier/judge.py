@@ -10,7 +10,7 @@ from posvec.schemas.case import Case
 from posvec.schemas.report import CaseResult, Elements, Outcome, safe_text
 from posvec.vectors.known import Known, Vectors
 from posvec.vectors.ulp import Float32
-from posvec.verifier.layout import judge_layout
+from posvec.verifier.layout import Came, judge_layout
 from posvec.verifier.levels import Comparison, cell_allowance, compare, failing
 from posvec.verifier.match import Match
 
@@ -28,12 +28,13 @@ _STOPPED: dict[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One case with its outcome and, where values could be compared, how they compare."""
+    """One case with its outcome and, where values could be compared, how they compare; else what came instead."""
 
     case: Case
     result: CaseResult
     comparison: Comparison | None = None
     values: Float32 | None = None
+    came: Came | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +64,7 @@ def judge_case(case: Case, answer: Answer, vectors: Vectors, match: Match, *, bu
     layout = judge_layout(answer, suite=vectors.suite, case=case, length=known.expected.size)
     if layout.problem is not None or layout.values is None:
         detail = (layout.problem or "") + _loosely(layout.loosely, known, match)
-        return _judged(case, answer, "layout", detail)
+        return replace(_judged(case, answer, "layout", detail), came=layout.came)
     comparison = compare(layout.values, known, build=build)
     outcome: Outcome = "pass"
     detail = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,26 @@ from posvec.verifier.text import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """What came in a wrong layout, so that it can still be told what it is.
+
+    Attributes:
+        type_name: Type of what was returned, e.g. ``numpy.ndarray``, ``list``.
+        dtype: NumPy's dtype string, or a name such as ``bfloat16``; None for what is no array.
+        shape: Shape of the array.
+        values: Its numbers as flat float32, as many as came; None where they cannot be read as numbers.
+        lossless: Whether no number was rounded to read it as float32.
+
+    """
+
+    type_name: str
+    dtype: str | None = None
+    shape: tuple[int, ...] = ()
+    values: Float32 | None = None
+    lossless: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
     """The verdict on one answer's layout.
 
@@ -23,12 +43,14 @@ class Layout:
         values: The answer as a flat float32 array, where the layout is right.
         loosely: The answer's values as flat float32 where they are as many as expected but the layout is wrong,
             so that a report can say whether they would have been right.
+        came: What came, where the layout is wrong.
 
     """
 
     problem: str | None
     values: Float32 | None = None
     loosely: Float32 | None = None
+    came: Came | None = None
 
 
 def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> Layout:
@@ -38,9 +60,9 @@ def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> La
         return Layout(problem=f"{shorten(answer.detail, 400)}; {counted(length, 'number')} must come")
     if answer.kind == "other":
         what = answer.detail or f"an object of type {answer.type_name}"
-        return Layout(problem=f"{shorten(what)} came, not an array: return {wanted} (NumPy, JAX or Torch)")
+        problem = f"{shorten(what)} came, not an array: return {wanted} (NumPy, JAX or Torch)"
+        return Layout(problem=problem, came=Came(type_name=answer.type_name))
     shape, dtype = answer.shape or (), answer.dtype or "?"
-    values = _loose_values(answer, length)
     problems = []
     if dtype != "<f4":
         problems.append(_dtype_problem(dtype, python=not answer.from_program))
@@ -50,8 +72,10 @@ def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> La
         if answer.data is None or len(answer.data) != 4 * length:
             return Layout(problem=f"no bytes came with the array: return {wanted}")
         return Layout(problem=None, values=np.frombuffer(answer.data, "<f4"))
+    came = _read_loosely(answer)
+    loosely = came.values if came.values is not None and came.values.size == length else None
     ask = "answer with" if answer.from_program else "return"
-    return Layout(problem=f"{' and '.join(problems)}: {ask} {wanted}", loosely=values)
+    return Layout(problem=f"{' and '.join(problems)}: {ask} {wanted}", loosely=loosely, came=came)
 
 
 def _dtype_problem(dtype: str, *, python: bool) -> str:
@@ -87,14 +111,22 @@ def _shape_problem(shape: tuple[int, ...], length: int, case: Case, *, python: b
     return f"shape {shape} came, {size:,} elements instead of {length:,}" if len(shape) <= 8 else "a wrong rank came"
 
 
-def _loose_values(answer: Answer, length: int) -> Float32 | None:
-    if answer.data is None or answer.dtype is None:
-        return None
+def _read_loosely(answer: Answer) -> Came:
+    """Read the numbers of an array of any shape and any real dtype as flat float32."""
+    shape, dtype = answer.shape or (), answer.dtype
+    unread = Came(type_name=answer.type_name, dtype=dtype, shape=shape)
+    if answer.data is None or dtype is None:
+        return unread
+    if dtype == "bfloat16":  # the upper half of a float32
+        halves = np.frombuffer(answer.data[: len(answer.data) // 2 * 2], "<u2").astype(np.uint32)
+        return replace(unread, values=(halves << np.uint32(16)).view(np.float32))
     try:
-        dtype = np.dtype(answer.dtype)
+        kind = np.dtype(dtype)
     except TypeError:
-        return None
-    if dtype.kind not in "f" or len(answer.data) != dtype.itemsize * length:
-        return None
+        return unread
+    if kind.kind not in "fiu" or len(answer.data) % kind.itemsize:
+        return unread
+    raw = np.frombuffer(answer.data, kind)
     with np.errstate(all="ignore"):
-        return np.frombuffer(answer.data, dtype).astype(np.float32)
+        values = raw.astype(np.float32)
+    return replace(unread, values=values, lossless=bool((values == raw).all()))

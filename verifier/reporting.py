@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,8 @@ import numpy as np
 
 from posvec.schemas.cpu import OF_INTEREST, cpu_flags
 from posvec.schemas.errors import TargetUnavailable, VectorsError, shorten
-from posvec.schemas.report import Behaviour, Failure, Report, safe_text
-from posvec.verifier.decode import explain_element, explain_run
-from posvec.verifier.digits import short_digits
+from posvec.schemas.report import Behaviour, Diagnosis, Failure, Report, safe_text
+from posvec.verifier.decode import explain_element
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
@@ -80,11 +80,13 @@ def build_report(plan: Plan, observed: Observed) -> Report:
             causes=causes,
         )
     notes += run_notes(run, request.match)
-    notes += _findings(plan, run)
     notes += _behaviour_notes(behaviour)
     notes += [_seen(note, request.target) for note in observed.notes]
     if request.strict and not plan.selection.coercion and plan.suite.coercion and isinstance(request.target, Target):
         notes.append("--strict, but no coercion case was selected: run without --select to check them.")
+    began = time.monotonic()
+    diagnosis = _diagnosis(plan, run, observed)
+    seconds = dict(observed.seconds) | ({"diagnosis": time.monotonic() - began} if diagnosis is not None else {})
     details = observed.problem.details if isinstance(observed.problem, TargetUnavailable) else ""
     return Report(
         verdict=verdict.code,
@@ -100,6 +102,7 @@ def build_report(plan: Plan, observed: Observed) -> Report:
         results=tuple(one.result for one in run.cases),
         total=plan.selection.total,
         failure=_failure(plan, run),
+        diagnosis=diagnosis,
         notes=tuple(notes),
         behaviour=behaviour,
         environment={
@@ -108,7 +111,7 @@ def build_report(plan: Plan, observed: Observed) -> Report:
         },
         output=safe_text(_without_our_frames(details or observed.output)),
         restarts=observed.restarts,
-        seconds=observed.seconds,
+        seconds=seconds,
     )
 
 
@@ -165,16 +168,24 @@ def _with_element(plan: Plan, failure: Failure, judged: Judged) -> Failure:
     )
 
 
-def _findings(plan: Plan, run: RunJudgement) -> list[str]:
-    pairs = [
-        (one.case, one.values, plan.known(one.case))
-        for one in run.cases
-        if one.case.coercion is None and one.values is not None and one.result.outcome in ("value", "rounding")
-    ]
-    if not pairs:
-        return []
-    short = short_digits([(values, known) for _, values, known in pairs])
-    return [short] if short is not None else explain_run(pairs, stream=plan.request.vectors[0].stream)
+def _diagnosis(plan: Plan, run: RunJudgement, observed: Observed) -> Diagnosis | None:
+    """Return what is wrong with a failing run; nothing of the catalogue is loaded for any other."""
+    if not any(one.result.outcome in FAILURES for one in run.cases) and not (
+        plan.request.strict and observed.behaviour.failed
+    ):
+        return None
+    from posvec.verifier.mistakes.diagnose import Run, diagnose
+
+    return diagnose(
+        Run(
+            judged=run.cases,
+            known=plan.known,
+            cases=[case for vectors in plan.request.vectors for case in vectors.cases()],
+            stream=plan.request.vectors[0].stream,
+            environment=observed.environment,
+            behaviour=observed.behaviour,
+        )
+    )
 
 
 def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:

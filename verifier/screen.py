@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from posvec.schemas.report import OUTCOMES, CaseResult, Failure, Report
+from posvec.schemas.report import OUTCOMES, CaseResult, Diagnosis, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
 from posvec.verifier.text import counted, percent, row, terminal_width
 
@@ -30,6 +30,8 @@ def print_report(report: Report) -> None:
 def _lines(report: Report, width: int) -> Iterator[str]:
     for note in report.notes:
         yield from textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+    if report.diagnosis is not None:
+        yield from _diagnosis(report.diagnosis, width)
     yield ""
     yield from row("target", report.target, width)
     yield from row("against", _against(report), width)
@@ -59,6 +61,28 @@ def _lines(report: Report, width: int) -> Iterator[str]:
             yield f"  | … {len(lines) - _OUTPUT_LINES} lines before …"
         for line in lines[-_OUTPUT_LINES:]:
             yield f"  | {line[:400]}"
+
+
+def _diagnosis(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    yield ""
+    yield from textwrap.wrap(diagnosis.sentence, width, break_long_words=False, break_on_hyphens=False)
+    several = len(diagnosis.explanations) > 1
+    for number, explanation in enumerate(diagnosis.explanations, start=1):
+        if several:
+            yield f"  ({number}) {' and '.join(mistake.id for mistake in explanation.mistakes)}"
+        yield from row("evidence", explanation.evidence, width)
+        for mistake in explanation.mistakes:
+            if several or len(explanation.mistakes) > 1:
+                yield from row("mistake", f"{mistake.title}.", width)
+            yield from row("why", mistake.why, width)
+            yield from row("change", mistake.fix, width)
+            for position, line in enumerate(mistake.code.splitlines()):
+                yield f"  {'' if position else 'code':<11}{line}"
+        yield from row("more", "; ".join(f"posvec mistakes {mistake.id}" for mistake in explanation.mistakes), width)
+    if diagnosis.separate:
+        yield from row("to tell", diagnosis.separate, width)
+    for fact in diagnosis.facts:
+        yield from textwrap.wrap(fact, width, initial_indent="  - ", subsequent_indent="    ", break_long_words=False)
 
 
 def _against(report: Report) -> str:
