@@ -28,13 +28,17 @@ _STOPPED: dict[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One case with its outcome and, where values could be compared, how they compare; else what came instead."""
+    """One case with its outcome and, where values could be compared, how they compare; else what came instead.
+
+    ``memory_order`` is that of the array that came: ``C``, ``F``, ``strided``, or empty.
+    """
 
     case: Case
     result: CaseResult
     comparison: Comparison | None = None
     values: Float32 | None = None
     came: Came | None = None
+    memory_order: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +138,7 @@ def _judged(
         detail=safe_text(detail, limit=_DETAIL_LIMIT),
         max_ulp=comparison.max_ulp if comparison else None,
     )
-    return Judged(case=case, result=result, comparison=comparison, values=values)
+    return Judged(case=case, result=result, comparison=comparison, values=values, memory_order=answer.memory_order)
 
 
 def _coerced(one: Judged, failed: set[str]) -> Judged:

@@ -85,6 +85,8 @@ def _dtype_problem(dtype: str, *, python: bool) -> str:
         name = np.dtype(dtype).name
     except TypeError:
         name = shorten(dtype)
+    if name.startswith("void"):
+        return f"a structured or void dtype came ({dtype}), not float32"
     why = {
         "float64": " (x64 mode, or a NumPy default: add .astype('float32') only if the draws are float32 draws)"
         if python

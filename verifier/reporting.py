@@ -20,6 +20,7 @@ from posvec.verifier.plan import Plan
 from posvec.verifier.running.process import CHILD
 from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
+from posvec.verifier.text import counted
 from posvec.verifier.verdict import (
     Environment,
     Verdict,
@@ -41,6 +42,7 @@ class Observed:
         output: What it printed: untrusted.
         notes: What it was seen to do with golden files.
         restarts: How often its process was started again.
+        stopped: Why the run was given up, or an empty text.
         seconds: Wall times.
         interrupted: Whether the run was interrupted.
         problem: Why nothing could be judged, if so.
@@ -53,6 +55,7 @@ class Observed:
     output: str
     notes: tuple[str, ...]
     restarts: int
+    stopped: str
     seconds: Mapping[str, float]
     interrupted: bool
     problem: TargetUnavailable | VectorsError | None
@@ -80,7 +83,9 @@ def build_report(plan: Plan, observed: Observed) -> Report:
             causes=causes,
         )
     notes += run_notes(run, request.match)
+    notes += _memory_notes(run)
     notes += _behaviour_notes(behaviour)
+    notes += _stopped_note(run, observed.stopped)
     notes += [_seen(note, request.target) for note in observed.notes]
     if request.strict and not plan.selection.coercion and plan.suite.coercion and isinstance(request.target, Target):
         notes.append("--strict, but no coercion case was selected: run without --select to check them.")
@@ -202,6 +207,26 @@ def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
 def _without_our_frames(output: str) -> str:
     """Leave out the lines of a stack that are posvec's own: they say nothing about the target."""
     return "\n".join(line for line in output.split("\n") if str(CHILD) not in line)
+
+
+def _memory_notes(run: RunJudgement) -> Iterator[str]:
+    """Say which arrays do not lie in memory in the order of their elements: a C program would read them wrong."""
+    for order, how in (
+        ("F", "in column-major (Fortran) order"),
+        ("strided", "with gaps or out of order (strided)"),
+    ):
+        found = [one.result.id for one in run.cases if one.memory_order == order]
+        if found:
+            yield (
+                f"{counted(len(found), 'array')} came {how} in memory, first {shorten(found[0])}: what was judged is "
+                "the order of the elements, not of the memory."
+            )
+
+
+def _stopped_note(run: RunJudgement, stopped: str) -> Iterator[str]:
+    unrun = sum(one.result.outcome == "not-run" for one in run.cases if one.case.coercion is None)
+    if stopped and unrun:
+        yield safe_text(f"{counted(unrun, 'case')} {'was' if unrun == 1 else 'were'} {stopped}.", limit=1000)
 
 
 def _cpu() -> str:

@@ -9,6 +9,7 @@ import click
 
 from posvec.schemas.report import OUTCOMES, CaseResult, Diagnosis, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
+from posvec.verifier.running.endings import FAILURES_IN_A_ROW, FAILURES_IN_ALL
 from posvec.verifier.text import counted, percent, row, terminal_width
 
 _OUTPUT_LINES = 20
@@ -47,7 +48,9 @@ def _lines(report: Report, width: int) -> Iterator[str]:
     if report.behaviour.checked or report.behaviour.skipped:
         yield from row("behaviour", _behaviour(report), width)
     if report.restarts:
-        yield from row("restarts", f"the target's process was started again {counted(report.restarts, 'time')}", width)
+        again = f"the target's process was started again {counted(report.restarts, 'time')}"
+        most = f"(at most {FAILURES_IN_ALL}, {FAILURES_IN_A_ROW} in a row)"
+        yield from row("restarts", f"{again} after crashes or timeouts {most}", width)
     yield from row("ran on", _environment(report), width)
     yield from row("time", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items()), width)
     if report.failure is not None:

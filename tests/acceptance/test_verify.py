@@ -277,6 +277,46 @@ def test_a_golden_file_that_changes_while_the_target_runs_is_noticed(posvec, tar
     assert "was changed or removed while the target ran" in ran.report["verdict"]["sentence"]
 
 
+def test_a_golden_file_that_changes_after_the_cases_is_noticed(posvec, target, tmp_path):
+    golden = tmp_path / "golden.h5"
+    shutil.copy(ROOT / "vectors" / "learned_pos_embed.h5", golden)
+    path = target(
+        "calls = []\n"
+        "def learned_pos_embed_forward(seed, T, d_model):\n"
+        "    calls.append((seed, T, d_model))\n"
+        f"    if calls.count(calls[-1]) == 2: open({str(golden)!r}, 'r+b').write(b'x' * 3000)\n"
+        "    return right(seed, T, d_model)\n"
+    )
+    ran = posvec("verify", path, "--quick", "--vectors", golden)
+    assert ran.status == 3
+    assert "was changed or removed while the target ran" in ran.report["verdict"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "status", "note"),
+    [
+        (
+            "np.repeat(right(seed, T, d_model), 2)[::2]",
+            0,
+            "2 arrays came with gaps or out of order (strided) in memory",
+        ),
+        (
+            "np.asfortranarray(right(seed, T, d_model).reshape(T, d_model))",
+            1,
+            "in column-major (Fortran) order in memory",
+        ),
+    ],
+)
+def test_arrays_are_judged_in_the_order_of_their_elements_and_that_of_memory_is_told(
+    posvec, target, expression, status, note
+):
+    path = target(forward(expression))
+    ran = posvec("verify", path, "--match", "equivalent", "--select", "*/seed=0/d_model=4/T=[23]")
+    assert ran.status == status
+    assert note in ran.report["notes"][0]
+    assert status == 0 or "the values, read as flat float32, are right" in ran.report["failure"]["detail"]
+
+
 def test_a_coercion_case_alone_decides(posvec, target):
     path = target(forward("right(seed, T, d_model) * np.float32(1 if isinstance(T, int) else 2)"))
     ran = posvec("verify", path, "--match", "equivalent", "--select", "*/d_model=1/T=1/as=str")
@@ -290,6 +330,9 @@ def test_crashes_cost_only_their_case_until_there_are_too_many(posvec, target):
     always = target(forward("__import__('os')._exit(0)"))
     ran = posvec("verify", always, "--select", "*/d_model=2/*")
     assert (ran.report["counts"]["crash"], ran.report["counts"]["not-run"]) == (3, 294)
+    shown = " ".join(ran.out.split())
+    assert "! 294 cases were not run after 3 crashes or timeouts in a row." in shown
+    assert "started again 2 times after crashes or timeouts (at most 10, 3 in a row)" in shown
 
 
 def test_a_case_that_hangs_is_a_timeout(posvec, target):

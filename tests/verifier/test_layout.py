@@ -37,6 +37,7 @@ def test_a_flat_float32_array_of_the_right_length_is_taken_as_it_is():
         (np.zeros(12, "<f2"), "dtype float16 came, not float32"),
         (np.zeros(12, "<i4"), "dtype int32 came, not float32"),
         (np.zeros(12, "<c8"), "dtype complex64 came, not float32"),
+        (np.zeros(12, "f4,i4"), r"a structured or void dtype came \(\|V8\), not float32"),
         (np.zeros((3, 4), "<f8"), r"dtype float64 came.* and shape \(3, 4\) came"),
     ],
 )

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
-from posvec.schemas.errors import InvalidArgument
+from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
 from posvec.verifier.commands.program_words import WithProgram, program_words
 from posvec.verifier.running.program import PerCaseOutput, Program, find_program
@@ -121,7 +121,7 @@ def verify(
         raise InvalidArgument("--memory", memory, "a number of MiB above 0")
     # A grader's `timeout`, a cancelled job or a closed terminal shall leave the report of what ran, as Ctrl-C does.
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(getattr(signal, name), signal.default_int_handler)
     names = [parameter.name for parameter in DEFAULT_SUITE.parameters]
     parsed = _find(ctx, target, names, python=python, per_case=per_case, output=output)
@@ -162,9 +162,15 @@ def verify(
             session = ProgramSession(parsed, options, hello=hello(suite.name, found))
         assert session is not None  # noqa: S101 - it is a target or a program
         report = run(request, session, ScreenProgress(quick=quick, jobs=jobs))
+    problem = None
     for file in files:
-        file.write(report)
+        try:
+            file.write(report)
+        except OutputError as error:  # a full disk must not cost the verdict as well
+            problem = problem or error
     print_report(report)
+    if problem is not None:
+        raise problem
     ctx.exit(report.exit_code)
 
 

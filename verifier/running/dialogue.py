@@ -29,6 +29,9 @@ class Dialogue(Protocol):
     def problem(self) -> str:
         """What came that no honest process sends; nothing after it is looked at. Empty: all is well."""
 
+    def nearly(self, index: int | None) -> str:
+        """Return what came that was meant as the answer to this case and is none, or as the hello (None)."""
+
     def opening(self) -> bytes:
         """Return what the process is told first."""
 
@@ -40,6 +43,9 @@ class Dialogue(Protocol):
 
     def chatter(self) -> bytes:
         """Return, once, what arrived that is no frame but means no harm."""
+
+    def overhear(self, data: bytes) -> None:
+        """Look at what the process wrote to standard error."""
 
     def end(self) -> list[Frame]:
         """Take in the end of the stream."""
@@ -90,6 +96,13 @@ class Frames:
     def chatter(self) -> bytes:
         """Return nothing: what a target prints goes elsewhere."""
         return b""
+
+    def overhear(self, data: bytes) -> None:
+        """Do nothing: no answer goes there."""
+
+    def nearly(self, index: int | None) -> str:  # noqa: ARG002
+        """Return nothing: a frame is one or none."""
+        return ""
 
     def end(self) -> list[Frame]:
         """Return nothing: half a frame is none."""
