@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help venv demo test test-slow test-matrix lint vectors bench exactness dist clean
+.PHONY: help venv demo test test-slow test-matrix lint vectors bench mutants exactness dist clean
 
 help:
 	@echo "make demo          generate golden vectors, verify the reference and a wrong implementation"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-matrix   the reference under every recorded JAX and instruction set"
 	@echo "make vectors       record the shipped golden files and the draw table anew"
 	@echo "make bench         measure the figures in README.md"
+	@echo "make mutants       change what judges, one operator at a time, and see that a test notices (an hour)"
 	@echo "make exactness     measure the figures in docs/exactness.md"
 	@echo "make dist          build the source distribution and, from it, the wheel"
 	@echo "make clean         remove .venv and everything that was built"
@@ -43,6 +44,10 @@ $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/lint.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@$(PIP) -e ".[jax,test,lint]"
+	@touch $@
+
+$(VENV)/mutants.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@$(PIP) -e ".[jax,torch,test,mutants]"
 	@touch $@
 
 venv: $(VENV)/demo.stamp
@@ -75,6 +80,9 @@ exactness: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python tests/bench.py
+
+mutants: $(VENV)/mutants.stamp
+	$(BIN)/python tests/mutants.py $(GROUPS)
 
 dist: $(VENV)/test.stamp
 	rm -rf build dist
