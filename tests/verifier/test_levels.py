@@ -153,3 +153,7 @@ def test_what_fails_is_named_at_each_level():
     assert failing(got, known(), EXACT) == [1, 2]
     assert failing(got, known(), EQUIVALENT) == [2]
     assert failing(got, known(), EXACT, build=0) == [0, 1, 2]
+
+
+def test_ulp_without_a_number_is_zero():
+    assert Match(kind="ulp").ulp == 0
