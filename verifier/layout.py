@@ -59,7 +59,7 @@ def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> La
         what = answer.detail or f"an object of type {answer.type_name}"
         problem = f"{shorten(what)} came, not an array: return {wanted} (NumPy, JAX or Torch)"
         return Layout(problem=problem, came=Came(type_name=answer.type_name))
-    shape, dtype = answer.shape or (), answer.dtype or "?"
+    shape, dtype = answer.shape or (), answer.dtype or "unknown"
     problems = []
     if dtype != "<f4":
         problems.append(_dtype_problem(dtype))
