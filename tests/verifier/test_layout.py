@@ -94,14 +94,12 @@ def test_what_came_in_a_wrong_layout_is_read_as_far_as_it_goes(array, lossless):
 
 
 def test_bfloat16_is_read_as_the_upper_half_of_a_float32():
-    ones_and_a_half = np.array([0x3F80, 0xBF00], "<u2")
-    came = judge(dtype="bfloat16", shape=(2,), data=ones_and_a_half.tobytes()).came
-    assert came.values.tolist() == [1.0, -0.5]
+    upper = np.array([0x3F80, 0xBF00, 0x4040, 0, 0x3F00], "<u2").tobytes()
+    came = judge(dtype="bfloat16", shape=(5,), data=upper).came
+    assert came.values.tolist() == [1.0, -0.5, 3.0, 0.0, 0.5]
     assert came.lossless is True
-    assert judge(dtype="bfloat16", shape=(2,), data=ones_and_a_half.tobytes() + b"x").came.values.tolist() == [
-        1.0,
-        -0.5,
-    ]
+    for rest in (b"", b"x"):
+        assert judge(dtype="bfloat16", shape=(5,), data=upper + rest).came.values.size == 5
 
 
 @pytest.mark.parametrize(
@@ -154,3 +152,21 @@ def test_each_wrong_layout_is_said_in_full():
         "rank 9": f"a wrong rank came: {wanted}",
         "no bytes": f"no bytes came with the array: {wanted}",
     }
+
+
+def test_large_arrays_are_judged_as_small_ones_are():
+    case = Case(id="learned_pos_embed/seed=0/d_model=64/T=32", args={"seed": 0, "T": 32, "d_model": 64})
+
+    def of(array):
+        answer = Answer(case_id=case.id, kind="array", dtype=array.dtype.str, shape=array.shape, data=array.tobytes())
+        return judge_layout(answer, suite=LEARNED_POS_EMBED, case=case, length=2048)
+
+    assert of(np.zeros(2048, "<f4")).values.size == 2048
+    assert of(np.zeros((32, 64), "<f4")).loosely.size == 2048
+    assert "not flattened" in of(np.zeros((32, 64), "<f4")).problem
+    assert "3 dimensions instead of 1" in of(np.zeros((32, 8, 8), "<f4")).problem
+
+
+@pytest.mark.parametrize("size", [0, 44, 47, 49, 52])
+def test_bytes_that_do_not_belong_to_the_shape_are_not_taken(size):
+    assert judge(dtype="<f4", shape=(12,), data=bytes(size)).problem.startswith("no bytes came with the array")
