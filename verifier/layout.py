@@ -45,7 +45,8 @@ def judge_layout(answer: Answer, *, suite: Suite, case: Case, length: int) -> La
     if dtype != "<f4":
         problems.append(_dtype_problem(dtype, python=not answer.from_program))
     if shape != (length,):
-        problems.append(_shape_problem(shape, length, case, python=not answer.from_program))
+        problem = _shape_problem(shape, length, case, python=not answer.from_program)
+        problems.append(f"{problem}, and {answer.detail}" if answer.from_program and answer.detail else problem)
     if not problems:
         if answer.data is None or len(answer.data) != 4 * length:
             return Layout(problem=f"no bytes came with the array: return {wanted}")

@@ -50,6 +50,13 @@ def test_each_wrong_layout_is_said_with_what_must_come(array, says):
     assert layout.problem.endswith("return a one-dimensional float32 array of shape (12,)")
 
 
+def test_a_program_that_printed_nothing_but_to_standard_error_is_told_so():
+    layout = judge(np.zeros(0, "<f4"), from_program=True, detail="it wrote to standard error alone")
+    assert layout.problem.startswith(
+        "0 elements came instead of 12 (T * d_model = 3 * 4), and it wrote to standard error"
+    )
+
+
 def test_something_that_is_no_array_is_said_by_what_it_is():
     layout = judge(kind="other", type_name="list", detail="a list of 12 float")
     assert layout.problem.startswith("a list of 12 float came, not an array: return a one-dimensional float32 array")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from posvec.schemas.answer import Answer
@@ -64,4 +65,5 @@ class PerCase(Frames):
             )
         from posvec.verifier.running.messages import answer_from_text  # needs NumPy, which loads meanwhile
 
-        return answer_from_text(data, case_id, seconds=seconds)
+        answer = answer_from_text(data, case_id, seconds=seconds)
+        return answer if data or not detail else replace(answer, detail="it wrote to standard error alone")
