@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from posvec.schemas.suite import Suite
 from posvec.vectors import suites
+
+if TYPE_CHECKING:
+    from posvec.generator.case_suite import CaseSuite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,3 +34,14 @@ LEARNED_POS_EMBED = GeneratedSuite(
         "d_model": "1,2,3,4,8,16,64",
     },
 )
+
+_REFERENCES = "posvec.generator.references"
+
+CASE_SUITES: Mapping[str, str] = {name: f"{_REFERENCES}.{name}" for name in ("learned_pos_embed_add",)}
+"""The suites whose golden files are lists of cases, and the module that defines each; it imports JAX."""
+
+
+def case_suite(name: str) -> CaseSuite:
+    """Return a suite of :data:`CASE_SUITES`, loading its module and so JAX."""
+    suite: CaseSuite = import_module(CASE_SUITES[name]).SUITE
+    return suite
