@@ -37,7 +37,16 @@ LEARNED_POS_EMBED = GeneratedSuite(
 
 _REFERENCES = "posvec.generator.references"
 
-CASE_SUITES: Mapping[str, str] = {name: f"{_REFERENCES}.{name}" for name in ("learned_pos_embed_add",)}
+_CASE_SUITES = (
+    "learned_pos_embed_add",
+    "learned_pos_embed_decode",
+    "token_pos_embed",
+    "bert_embed",
+    "vit_embed",
+    "alibi_bias",
+)
+
+CASE_SUITES: Mapping[str, str] = {name: f"{_REFERENCES}.{name}" for name in _CASE_SUITES}
 """The suites whose golden files are lists of cases, and the module that defines each; it imports JAX."""
 
 
