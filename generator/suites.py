@@ -43,7 +43,10 @@ _CASE_SUITES = (
     "token_pos_embed",
     "bert_embed",
     "vit_embed",
+    "sinusoidal_pos_encoding",
+    "sinusoidal_pos_encoding_concat",
     "alibi_bias",
+    "t5_relative_position_bucket",
 )
 
 CASE_SUITES: Mapping[str, str] = {name: f"{_REFERENCES}.{name}" for name in _CASE_SUITES}
