@@ -45,6 +45,8 @@ _CASE_SUITES = (
     "vit_embed",
     "sinusoidal_pos_encoding",
     "sinusoidal_pos_encoding_concat",
+    "rope_interleaved",
+    "rope_half",
     "alibi_bias",
     "t5_relative_position_bucket",
 )

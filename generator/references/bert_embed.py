@@ -49,6 +49,7 @@ _SHAPES = (
 _TOO_LONG = ((2, 9, 11, 8, 2, 4), (3, 8, 20, 7, 2, 5), (4, 33, 50, 32, 2, 9))
 
 
+@jax.jit
 def bert_embed(
     word_embeddings: Float32 | jax.Array,
     position_embeddings: Float32 | jax.Array,
@@ -57,6 +58,8 @@ def bert_embed(
     token_type_ids: Int32 | jax.Array,
 ) -> jax.Array:
     """Return, for each token, the sum of its word, its position and its segment rows.
+
+    Compiled, because each new shape would else compile each operation by itself.
 
     Args:
         word_embeddings: float32 of shape (V, D).

@@ -45,8 +45,11 @@ _TOO_LONG = ((2, 6, 5, 4), (3, 11, 8, 6))
 _VALUES: Mapping[str, Callable[..., Float32]] = {"dyadic": dyadic, "full": bell}
 
 
+@jax.jit
 def learned_pos_embed_add(x: Float32 | jax.Array, table: Float32 | jax.Array) -> jax.Array:
     """Return token features with the row of its position added to each.
+
+    Compiled, because each new shape would else compile each operation by itself.
 
     Args:
         x: Features, float32 of shape (B, T, D).

@@ -44,10 +44,13 @@ _SHAPES = (
 _TOO_LONG = ((2, 9, 11, 8, 4), (3, 7, 20, 6, 5), (4, 33, 50, 32, 9))
 
 
+@jax.jit
 def token_pos_embed(
     tok_weight: Float32 | jax.Array, pos_weight: Float32 | jax.Array, token_ids: Int32 | jax.Array
 ) -> jax.Array:
     """Return, for each token, its row of the token table plus the row of its position.
+
+    Compiled, because each new shape would else compile each operation by itself.
 
     Args:
         tok_weight: Token table, float32 of shape (V, D).

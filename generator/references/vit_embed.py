@@ -42,8 +42,11 @@ _SHAPES = (
 )
 
 
+@jax.jit
 def vit_embed(patches: Float32 | jax.Array, cls: Float32 | jax.Array, pos: Float32 | jax.Array) -> jax.Array:
     """Return the class token and the patches with the row of its position added to each.
+
+    Compiled, because each new shape would else compile each operation by itself.
 
     Args:
         patches: Features, float32 of shape (B, N, D).
