@@ -120,6 +120,7 @@ SUITE = CaseSuite(
         "symmetric": _times(distance=lambda T: -np.abs(_distance(T))),
         "future-zero": _times(distance=lambda T: np.minimum(_distance(T), np.float32(0))),
         "keys-only": _times(distance=lambda T: np.broadcast_to(np.arange(T, dtype=np.float32), (T, T))),
+        "last-query-for-all": _times(distance=lambda T: np.broadcast_to(_distance(T)[-1:], (T, T))),
         "distance-one-more": _times(distance=lambda T: _distance(T) - np.float32(1)),
         "ignores-the-head": _times(slope=lambda n_heads: slopes(n_heads)[:1] * n_heads),
         "slopes-reversed": _times(slope=lambda n_heads: slopes(n_heads)[::-1]),

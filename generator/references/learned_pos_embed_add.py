@@ -117,6 +117,10 @@ def _scaled_by_sqrt_d(x: Float32, table: Float32) -> Float32:
     return x * np.float32(math.sqrt(x.shape[2])) + table[: x.shape[1]]
 
 
+def _table_divided_by_sqrt_d(x: Float32, table: Float32) -> Float32:
+    return x + table[: x.shape[1]] * np.float32(table.shape[1] ** -0.5)
+
+
 def _along_the_batch(x: Float32, table: Float32) -> Float32:
     return x + table[: x.shape[0]][:, None, :]
 
@@ -162,6 +166,7 @@ SUITE = CaseSuite(
         "features-forgotten": _features_forgotten,
         "added-twice": _added_twice,
         "scaled-by-sqrt-d": _scaled_by_sqrt_d,
+        "table-divided-by-sqrt-d": _table_divided_by_sqrt_d,
         "along-the-batch": _along_the_batch,
         "first-sequence-only": _first_sequence_only,
         "row-t-only": _rows(lambda T: slice(T, T + 1)),

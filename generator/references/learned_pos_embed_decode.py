@@ -114,6 +114,12 @@ def _zeros_past_the_end(table: Float32, offset: int, T: int) -> Float32:
     return result
 
 
+def _nan_past_the_end(table: Float32, offset: int, T: int) -> Float32:
+    rows = _zeros_past_the_end(table, offset, T)
+    rows[max(0, len(table) - offset) :] = np.nan
+    return rows
+
+
 def _offset_ignored(table: Float32, offset: int, T: int) -> Float32:  # noqa: ARG001 - that is the mistake
     return table[np.arange(T)]
 
@@ -167,6 +173,7 @@ SUITE = CaseSuite(
         "clamped-past-the-end": _clamped_rows,
         "wrapped-past-the-end": _wrapped_rows,
         "zeros-past-the-end": _zeros_past_the_end,
+        "nan-past-the-end": _nan_past_the_end,
         "offset-ignored": _offset_ignored,
         "offset-doubled": _offset_doubled,
         "offset-one-late": _offset_one_late,

@@ -35,7 +35,7 @@ ULP = 4
 
 _SMALL = tuple((T, d_model, 10000.0) for d_model in (1, 2, 3, 4, 6, 7, 8, 16) for T in (0, 1, 2, 5, 10))
 _OTHER_BASES = tuple(
-    (T, d_model, base) for base in (100.0, 500000.0) for T, d_model in ((3, 4), (9, 6), (20, 5), (33, 10))
+    (T, d_model, base) for base in (10000.0, 100.0, 500000.0) for T, d_model in ((3, 4), (9, 6), (20, 5), (33, 10))
 )
 _LONG = (
     (32, 12, 10000.0),
@@ -54,7 +54,11 @@ _LONG = (
 
 
 def cases() -> Iterator[ReferenceCase]:
-    """Yield small shapes, other bases, and many positions."""
+    """Yield small shapes, other bases, and many positions.
+
+    The base 10000 comes first for each d_model: code that keeps the frequencies of its first call for all bases is then
+    code that ignores the base.
+    """
     for T, d_model, base in (*_SMALL, *_OTHER_BASES, *_LONG):
         axes = {"T": T, "d_model": d_model, "base": int(base)}
         yield ReferenceCase(axes=axes, args={"T": T, "d_model": d_model, "base": base})
@@ -155,6 +159,7 @@ _INTERLEAVED: Mapping[str, Encoding] = {
     "values-in-bfloat16": lambda T, d_model, base: bfloat16(_RIGHT(T, d_model, base)),
     "values-in-float16": lambda T, d_model, base: float16(_RIGHT(T, d_model, base)),
     "odd-column-zero": _odd_column_zero,
+    "odd-width-rounded-up": _encoded(_angles(exponent=lambda d_model: _pairs(d_model) / (d_model + d_model % 2))),
 }
 
 

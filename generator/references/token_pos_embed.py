@@ -172,6 +172,12 @@ def _wrapped_past_the_end(tok_weight: Float32, pos_weight: Float32, token_ids: I
     return tok_weight[token_ids] + pos_weight[np.arange(token_ids.shape[1]) % len(pos_weight)]
 
 
+def _nan_past_the_end(tok_weight: Float32, pos_weight: Float32, token_ids: Int32) -> Float32:
+    result = _clamped_past_the_end(tok_weight, pos_weight, token_ids)
+    result[:, len(pos_weight) :] = np.nan
+    return result
+
+
 def _bfloat16_sum(tok_weight: Float32, pos_weight: Float32, token_ids: Int32) -> Float32:
     return bfloat16(bfloat16(tok_weight)[token_ids] + bfloat16(pos_weight)[: token_ids.shape[1]])
 
@@ -208,6 +214,7 @@ SUITE = CaseSuite(
         "reversed-positions": _reversed_positions,
         "clamped-past-the-end": _clamped_past_the_end,
         "wrapped-past-the-end": _wrapped_past_the_end,
+        "nan-past-the-end": _nan_past_the_end,
         "bfloat16-sum": _bfloat16_sum,
     },
 )
