@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # How long `make fuzz` searches, for each target.
 SECONDS := 60
 
-.PHONY: help venv demo demo-ports test test-slow test-matrix lint fuzz vectors bench exactness dist clean
+.PHONY: help venv demo demo-ports test test-slow test-matrix lint fuzz vectors bench mutants exactness dist clean
 
 help:
 	@echo "make demo          generate golden vectors, verify the reference and a wrong implementation"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-matrix   the reference under every recorded JAX and instruction set"
 	@echo "make vectors       record the shipped golden files and the draw table anew"
 	@echo "make bench         measure the figures in README.md"
+	@echo "make mutants       change what judges, one operator at a time, and see that a test notices (an hour)"
 	@echo "make exactness     measure the figures in docs/exactness.md"
 	@echo "make dist          build the source distribution and, from it, the wheel"
 	@echo "make clean         remove .venv and everything that was built"
@@ -55,6 +56,10 @@ $(VENV)/fuzz.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@$(PIP) -e ".[test,fuzz]" || { echo "posvec: atheris has wheels for Linux on x86-64 only, Python 3.11 to 3.14" >&2; exit 1; }
 	@touch $@
 
+$(VENV)/mutants.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@$(PIP) -e ".[jax,torch,test,mutants]"
+	@touch $@
+
 venv: $(VENV)/demo.stamp
 
 demo: $(VENV)/demo.stamp
@@ -82,6 +87,7 @@ fuzz: $(VENV)/fuzz.stamp
 
 vectors: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix record
+	$(BIN)/posvec generate --suite all -o vectors
 
 test-matrix: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix verify
@@ -92,6 +98,9 @@ exactness: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python tests/bench.py
+
+mutants: $(VENV)/mutants.stamp
+	$(BIN)/python tests/mutants.py $(GROUPS)
 
 dist: $(VENV)/test.stamp
 	rm -rf build dist

@@ -64,7 +64,7 @@ class Recording:
         if not builds and not arithmetics:
             raise ValueError("a recording must come from a build or an arithmetic")
         return cls(
-            id=_matching(read(data, "id", str), _RECORDING_ID),
+            id=matching(read(data, "id", str), _RECORDING_ID),
             builds=builds,
             arithmetics=tuple(arithmetics),
         )
@@ -142,7 +142,7 @@ class Manifest:
             KeyError, TypeError, ValueError: A field is missing, of the wrong type, or outside what is allowed.
 
         """
-        _check_text(data)
+        check_text(data)
         suite = Suite.from_dict(read(data, "suite", dict))
         axes, accept = read(data, "axes", dict), read(data, "accept", dict)
         provenance = read(data, "provenance", dict)
@@ -164,10 +164,10 @@ class Manifest:
             rows=rows,
             recordings=recordings,
             slack_ulp=slack,
-            draw_table_sha256=_matching(read(accept, "draw_table_sha256", str), _SHA256),
+            draw_table_sha256=matching(read(accept, "draw_table_sha256", str), _SHA256),
             command=read(provenance, "command", str),
             posvec=read(provenance, "posvec", str),
-            content_sha256=_matching(read(data, "content_sha256", str), _SHA256),
+            content_sha256=matching(read(data, "content_sha256", str), _SHA256),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -215,7 +215,7 @@ def _check_axes(axes: Mapping[str, Axis], *, rows: int, recordings: int) -> None
         raise ValueError(f"all recordings of a table must have at most {_LARGEST_TABLE:,} elements together")
 
 
-def _check_text(value: Any) -> None:
+def check_text(value: Any) -> None:
     """Check that every text in a JSON value can be shown: no control characters, no lone surrogates."""
     pending = [value]
     while pending:
@@ -238,7 +238,8 @@ def _canonical_first(build: Build) -> tuple[bool, bool, bool, bool, str]:
     )
 
 
-def _matching(text: str, pattern: re.Pattern[str]) -> str:
+def matching(text: str, pattern: re.Pattern[str]) -> str:
+    """Return ``text`` if all of it matches ``pattern``; ValueError if not."""
     if pattern.fullmatch(text) is None:
         raise ValueError(f"{text[:80]!r} does not match {pattern.pattern}")
     return text

@@ -48,6 +48,7 @@ class CaseResult:
 class Failure:
     """The first failing element, and the command that shows it alone.
 
+    ``index`` is the element's place in the array, ``position`` and ``feature`` its place in a table.
     ``expected`` and ``got`` are decimal, the ``_hex`` fields C99 hexadecimal floats, the ``_bits`` fields the
     IEEE 754 encoding. All are None where no element can be named (layout, exceptions, crashes).
     """
@@ -57,6 +58,7 @@ class Failure:
     detail: str
     position: int | None = None
     feature: int | None = None
+    index: tuple[int, ...] | None = None
     expected: str | None = None
     expected_hex: str | None = None
     expected_bits: str | None = None
@@ -97,12 +99,13 @@ class Behaviour:
     repeat: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     aliasing: tuple[str, ...] = ()
+    mutation: tuple[str, ...] = ()
     skipped: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether any check failed."""
-        return bool(self.repeat or self.order or self.aliasing)
+        return bool(self.repeat or self.order or self.aliasing or self.mutation)
 
 
 EvidenceLevel = Literal["exact", "draws", "layout", "behaviour"]
@@ -250,7 +253,7 @@ class Report:
             "notes": list(self.notes),
             "behaviour": {
                 **asdict(self.behaviour),
-                **{k: list(getattr(self.behaviour, k)) for k in ("repeat", "order", "aliasing")},
+                **{k: list(getattr(self.behaviour, k)) for k in ("repeat", "order", "aliasing", "mutation")},
             },
             "environment": dict(self.environment),
             "output": self.output,

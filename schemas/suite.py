@@ -10,25 +10,48 @@ from posvec.schemas.axes import Axis
 from posvec.schemas.errors import InvalidArgument
 from posvec.schemas.reading import one_of, read
 
+KINDS = ("int", "float", "array")
+ARRAY_DTYPES = ("float32", "int32")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One argument of the function: an integer within ``minimum..maximum``, both included."""
+    """One argument of the function.
+
+    Attributes:
+        name: Its name in the signature.
+        kind: ``int`` within ``minimum..maximum``, both included; ``float``; or ``array``.
+        minimum, maximum: Bounds of an integer; without meaning for the other kinds.
+        dtype: Element type of an array, ``float32`` or ``int32``.
+        shape: Shape of an array in letters, e.g. ``(B, T, D)``.
+
+    """
 
     name: str
     kind: str
-    minimum: int
-    maximum: int
+    minimum: int = 0
+    maximum: int = 0
+    dtype: str = ""
+    shape: str = ""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Parameter:
         """Read one entry of :meth:`Suite.to_dict`."""
-        return cls(
-            name=read(data, "name", str),
-            kind=one_of(read(data, "kind", str), ("int",)),
-            minimum=read(data, "minimum", int),
-            maximum=read(data, "maximum", int),
-        )
+        name, kind = read(data, "name", str), one_of(read(data, "kind", str), KINDS)
+        if kind == "int":
+            return cls(name=name, kind=kind, minimum=read(data, "minimum", int), maximum=read(data, "maximum", int))
+        if kind == "float":
+            return cls(name=name, kind=kind)
+        dtype = one_of(read(data, "dtype", str), ARRAY_DTYPES)
+        return cls(name=name, kind=kind, dtype=dtype, shape=read(data, "shape", str))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the argument as JSON values."""
+        if self.kind == "int":
+            return {"name": self.name, "kind": self.kind, "minimum": self.minimum, "maximum": self.maximum}
+        if self.kind == "float":
+            return {"name": self.name, "kind": self.kind}
+        return {"name": self.name, "kind": self.kind, "dtype": self.dtype, "shape": self.shape}
 
     def parse(self, text: str, *, option: str) -> Axis:
         """Read a command line's list of values for this argument; ``option`` names it in errors."""
@@ -112,9 +135,7 @@ class Suite:
             "function": self.function,
             "summary": self.summary,
             "source": self.source,
-            "parameters": [
-                {"name": p.name, "kind": p.kind, "minimum": p.minimum, "maximum": p.maximum} for p in self.parameters
-            ],
+            "parameters": [parameter.to_dict() for parameter in self.parameters],
             "output": {"dtype": self.output.dtype, "rank": self.output.rank, "shape": self.output.shape},
             "coercion": self.coercion,
             "default_match": self.default_match,

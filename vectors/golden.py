@@ -12,7 +12,6 @@ and ``axes/seed``, ``axes/T``, ``axes/d_model`` hold the axes, ``manifest`` the 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -26,23 +25,22 @@ from numpy.typing import NDArray
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import VectorsError
-from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, SCHEMA_FILE, Manifest, Recording
+from posvec.schemas.manifest import SCHEMA_FILE, Manifest, Recording
 from posvec.schemas.suite import Suite
 from posvec.vectors.content_digest import ContentDigest, Rows
 from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.hdf5_read import Dataset, NotPlain, PlainFile
 from posvec.vectors.known import Known
+from posvec.vectors.manifest_text import REMEDY, manifest_text, parse
 from posvec.vectors.opening import opened
 from posvec.vectors.ulp import Float32, from_ordered, ordered
 
 INTERVALS = ("accept_below", "accept_above", "cell_below", "cell_above")
-_REMEDY = "copy it again, or make it anew with `posvec generate`"
 _UNSIGNED = ("|u1", "<u2", "<u4")
 _SIGNED = ("|i1", "<i2", "<i4")
 _BLOCK_ELEMENTS = 262_144
 # About 500 bytes each.
 _MOST_CASES = 5_000_000
-_LARGEST_MANIFEST = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +72,8 @@ class Golden:
 
         """
         path = Path(path)
-        with opened(path, kind="golden file", remedy=_REMEDY) as file:
-            manifest = _checked_manifest(path, file)
+        with opened(path, kind="golden file", remedy=REMEDY) as file:
+            manifest = parse_manifest(path, manifest_text(path, file))
             _check_datasets(file, manifest)
             digest = content_digest(file, manifest)
         if digest != manifest.content_sha256:
@@ -83,7 +81,7 @@ class Golden:
                 path,
                 f"its content has the digest {digest[:12]}…, not {manifest.content_sha256[:12]}… as its manifest says:"
                 " it was damaged or edited",
-                remedy=_REMEDY,
+                remedy=REMEDY,
             )
         golden = cls(path=path, manifest=manifest)
         object.__setattr__(golden, "_blocks", lru_cache(maxsize=32)(golden._block))
@@ -97,13 +95,13 @@ class Golden:
 
         """
         try:
-            with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            with opened(self.path, kind="golden file", remedy=REMEDY) as file:
                 _check_datasets(file, self.manifest)
                 unchanged = content_digest(file, self.manifest) == self.manifest.content_sha256
         except VectorsError:
             unchanged = False
         if not unchanged:
-            raise VectorsError(self.path, "was changed or removed while the target ran", remedy=_REMEDY)
+            raise VectorsError(self.path, "was changed or removed while the target ran", remedy=REMEDY)
 
     @property
     def suite(self) -> Suite:
@@ -191,7 +189,7 @@ class Golden:
     def _tables(self, d_model: int) -> Iterator[Callable[[str], Dataset]]:
         """Open the file and yield what returns a table of ``d_model``, whose form is checked: it may have changed."""
         shape = (len(self.manifest.axes["seed"]), self.manifest.rows, d_model)
-        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+        with opened(self.path, kind="golden file", remedy=REMEDY) as file:
             yield lambda name: _plain(file, f"d_model={d_model}/{name}", _dtypes(name), shape)
 
     def _block(self, d_model: int, start: int) -> Block:
@@ -208,6 +206,7 @@ class Golden:
             stacked = np.stack([d.astype(np.int32) for d in differences], axis=1)
             known = Known(
                 expected=expected,
+                shape=expected.shape,
                 features=d_model,
                 draw=flat("draw"),
                 **{name: flat(name) for name in INTERVALS},
@@ -216,7 +215,7 @@ class Golden:
             )
         impossible = _impossible(known)
         if impossible:
-            raise VectorsError(self.path, f"holds what cannot be, in d_model={d_model}: {impossible}", remedy=_REMEDY)
+            raise VectorsError(self.path, f"holds what cannot be, in d_model={d_model}: {impossible}", remedy=REMEDY)
         return Block(known=known, start=start)
 
 
@@ -246,6 +245,7 @@ def prefix(tables: Known, row: int, length: int) -> Known:
     return replace(
         tables,
         expected=tables.expected[row, :length],
+        shape=(length,),
         draw=tables.draw[row, :length],
         accept_below=tables.accept_below[row, :length],
         accept_above=tables.accept_above[row, :length],
@@ -297,20 +297,6 @@ def _block_seeds(rows: int, d_model: int) -> int:
     return max(1, _BLOCK_ELEMENTS // (rows * d_model))
 
 
-def _checked_manifest(path: Path, file: PlainFile) -> Manifest:
-    found = file.root.attrs.get("format")
-    if found != FORMAT:
-        raise VectorsError(path, f"is an HDF5 file but no golden file (format {found!r:.40})", remedy=_REMEDY)
-    version = file.root.attrs.get("format_version")
-    if version != FORMAT_VERSION:
-        raise VectorsError(
-            path,
-            f"has format version {version!s:.20}, and this posvec reads version {FORMAT_VERSION}",
-            remedy="use the posvec that the file came with, or make it anew with `posvec generate`",
-        )
-    return parse_manifest(path, _manifest_text(file["manifest"]))
-
-
 def parse_manifest(path: Path, text: str) -> Manifest:
     """Return the manifest in the golden file ``path``, whose text this is.
 
@@ -318,33 +304,7 @@ def parse_manifest(path: Path, text: str) -> Manifest:
         VectorsError: It is no JSON, violates the schema, contradicts itself, or is not in its normal form.
 
     """
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise VectorsError(path, f"its manifest cannot be read ({error!s:.120})", remedy=_REMEDY) from error
-    try:
-        manifest = Manifest.from_dict(data)
-        if manifest.to_json() == text:
-            return manifest
-        problem = "contradicts itself or is not in its normal form"
-    except (KeyError, TypeError, ValueError) as error:
-        problem = f"is not valid: {error!s:.200}".rstrip(".")
-    # Only a manifest that is wrong is held against the schema, which names what is: that takes 0.1 s to load.
-    from posvec.schemas.validate import violation
-
-    broken = violation(data, SCHEMA_FILE)
-    if broken is not None:
-        problem = f"violates {SCHEMA_FILE} at {broken}"
-    raise VectorsError(path, f"its manifest {problem}", remedy=_REMEDY)
-
-
-def _manifest_text(dataset: Dataset) -> str:
-    if dataset.shape != () or dataset.dtype.kind != "S" or dataset.nbytes > _LARGEST_MANIFEST:
-        raise NotPlain(f"its manifest is no text of at most {_LARGEST_MANIFEST:,} bytes")
-    try:
-        return dataset[()].tobytes().decode("ascii")
-    except UnicodeDecodeError:
-        raise NotPlain("its manifest is not ASCII") from None
+    return parse(path, text, Manifest.from_dict, SCHEMA_FILE)
 
 
 def _plain(file: PlainFile, name: str, dtypes: tuple[str, ...], shape: tuple[int, ...]) -> Dataset:

@@ -28,6 +28,7 @@ from posvec.vectors.hdf5_messages import (
 from posvec.vectors.hdf5_structures import Structures
 
 _LARGEST_CHUNK = 1 << 28
+_LONGEST_EMPTY = 1 << 31  # an array without elements may still be too long a shape for NumPy
 # deflate stores what it cannot compress with 5 bytes for every 16 KiB; shuffle adds none, fletcher32 adds 4.
 _LONGEST_STORED = 1.01
 
@@ -104,7 +105,7 @@ class Dataset:
 
     def _check_form(self) -> None:
         chunk = self._layout.chunk
-        if not self.nbytes and self.shape != (0,):
+        if not self.nbytes and max(self.shape, default=0) > _LONGEST_EMPTY:
             raise NotPlain(f"{self.name} is empty and has the shape {self.shape}")
         if chunk is None:
             if self._filters:

@@ -18,6 +18,7 @@ COMMANDS = {
     "mistakes": ("posvec.verifier.commands.mistakes:mistakes", "List the known mistakes, or explain one."),
     "selftest": ("posvec.verifier.commands.selftest:selftest", "Verify implementations whose verdict is known."),
     "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
+    "suites": ("posvec.verifier.commands.suites:suites", "List the functions that there are golden vectors of."),
     "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
     "scaffold": ("posvec.verifier.commands.scaffold:scaffold", "Write a program that lacks only its function."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.

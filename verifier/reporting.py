@@ -156,17 +156,19 @@ def _with_element(plan: Plan, failure: Failure, judged: Judged) -> Failure:
         return failure
     index = wrong[0]
     got, expected = judged.values[index], known.expected[index]
-    explanation = explain_element(judged.values, known, index)
+    explanation = explain_element(judged.values.astype(np.float32), known, index) if known.draw.size else ""
+    flat = len(known.shape) == 1
     return replace(
         failure,
-        detail=explanation or failure.detail,
-        position=index // known.features,
-        feature=index % known.features,
+        detail=explanation or (failure.detail if known.draw.size else ""),
+        position=index // known.features if flat else None,
+        feature=index % known.features if flat else None,
+        index=tuple(map(int, np.unravel_index(index, known.shape))),
         expected=str(expected),
-        expected_hex=float(expected).hex(),
+        expected_hex=_hex(expected),
         expected_bits=_bits(expected),
         got=str(got),
-        got_hex=float(got).hex(),
+        got_hex=_hex(got),
         got_bits=_bits(got),
         ulp=int(differences(judged.values, known)[index]),
         more_elements=len(wrong) - 1,
@@ -175,8 +177,10 @@ def _with_element(plan: Plan, failure: Failure, judged: Judged) -> Failure:
 
 def _diagnosis(plan: Plan, run: RunJudgement, observed: Observed) -> Diagnosis | None:
     """Return what is wrong with a failing run; nothing of the catalogue is loaded for any other."""
-    if not any(one.result.outcome in FAILURES for one in run.cases) and not (
-        plan.request.strict and observed.behaviour.failed
+    stream = plan.request.vectors[0].stream
+    if stream is None or (
+        not any(one.result.outcome in FAILURES for one in run.cases)
+        and not (plan.request.strict and observed.behaviour.failed)
     ):
         return None
     from posvec.verifier.mistakes.diagnose import Run, diagnose
@@ -186,7 +190,7 @@ def _diagnosis(plan: Plan, run: RunJudgement, observed: Observed) -> Diagnosis |
             judged=run.cases,
             known=plan.known,
             cases=[case for vectors in plan.request.vectors for case in vectors.cases()],
-            stream=plan.request.vectors[0].stream,
+            stream=stream,
             environment=observed.environment,
             behaviour=observed.behaviour,
         )
@@ -199,6 +203,7 @@ def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
         (behaviour.repeat, "The same call made twice in a row gave different bytes"),
         (behaviour.order, "What a call returns depends on the calls before it"),
         (behaviour.aliasing, "A later call changed an array that an earlier call had returned"),
+        (behaviour.mutation, "The function wrote to an array that it was given"),
     ):
         if ids:
             yield f"{what} (in {len(ids)} of {behaviour.checked} cases, first {shorten(ids[0])})."
@@ -234,8 +239,12 @@ def _cpu() -> str:
     return " ".join(flag for flag in OF_INTEREST if flag in cpu_flags())
 
 
-def _bits(value: object) -> str:
-    return f"0x{int(np.asarray(value, np.float32).view(np.uint32)):08x}"
+def _hex(value: np.generic) -> str:
+    return float(value).hex() if value.dtype.kind == "f" else hex(int(value))
+
+
+def _bits(value: np.generic) -> str:
+    return f"0x{int(value.view(np.uint32)):08x}"
 
 
 def _shown(value: str | bool | None) -> str:

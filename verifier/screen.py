@@ -107,7 +107,7 @@ def _elements(report: Report) -> str:
         return f"{text}, all bit-identical to the expected ones"
     most = "not all finite" if elements.max_ulp >= NOT_FINITE else f"at most {elements.max_ulp:,} ULP"
     text += f", {percent(elements.differing, elements.compared)} not bit-identical to the expected ones ({most})"
-    if elements.unexplained:
+    if elements.unexplained and report.vectors["stream"]:
         text += f", {percent(elements.unexplained, elements.compared)} given by no recorded build"
     return text
 
@@ -155,7 +155,10 @@ def _environment(report: Report) -> str:
 def _failure(failure: Failure, width: int) -> Iterator[str]:
     yield f"First failure: {failure.case} ({failure.outcome})"
     if failure.expected is not None:
-        yield f"  at position t={failure.position}, feature d={failure.feature}"
+        if failure.position is not None:
+            yield f"  at position t={failure.position}, feature d={failure.feature}"
+        else:
+            yield f"  at index {list(failure.index or ())}"
         yield f"  expected  {failure.expected:<24} {failure.expected_hex:<26} {failure.expected_bits}"
         yield f"  got       {failure.got:<24} {failure.got_hex:<26} {failure.got_bits}"
         if failure.ulp is not None and abs(failure.ulp) < NOT_FINITE:

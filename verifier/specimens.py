@@ -134,6 +134,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         uniform="uniform",
         all_32_bits="finer-uniform",
         half_precision="rounded-to-float16",
+        printed_short="too-few-digits",
         input_added="input-added",
         zeros="zeros",
         sinusoidal="sinusoidal",

@@ -155,5 +155,6 @@ class _Run:
             repeat=seen.not_repeatable,
             order=seen.order_dependent,
             aliasing=seen.overwritten,
+            mutation=seen.wrote,
             skipped=safe_text(seen.incomplete or ("" if seen.observed else "no array came again"), limit=1000),
         )

@@ -15,7 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 # Longest input, in bytes: a stream of a few frames, a manifest of some builds, a few patches.
-LONGEST = {"frames": 4096, "lines": 4096, "printed": 1024, "manifest": 16384, "golden": 512}
+LONGEST = {"frames": 4096, "lines": 4096, "printed": 1024, "manifest": 16384, "golden": 512, "cases": 16}
+LONGEST["case_manifest"] = LONGEST["manifest"]
 _EXECUTED = re.compile(r"number_of_executed_units:\s+(\d+)")
 _SLOWEST, _LARGEST_MB = 20, 2048
 

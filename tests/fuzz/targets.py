@@ -20,12 +20,15 @@ from unittest import mock
 import numpy as np
 
 from posvec.schemas.answer import Answer
+from posvec.schemas.case_manifest import CaseManifest
 from posvec.schemas.errors import VectorsError, printable
 from posvec.schemas.validate import violation
+from posvec.vectors.case_golden import CaseGolden
 from posvec.vectors.diff import diff
 from posvec.vectors.golden import Golden, content_digest, parse_manifest
 from posvec.vectors.hdf5_read import NotPlain, PlainFile
 from posvec.vectors.hdf5_structures import Structures
+from posvec.vectors.manifest_text import parse
 from posvec.verifier.running.capture import Output
 from posvec.verifier.running.frames import Frame, FrameReader, Garbled, answer_from, environment_from
 from posvec.verifier.running.lines import Lines
@@ -36,6 +39,8 @@ from posvec.verifier.running.target import Target
 CORPUS = Path(__file__).parent / "corpus"
 SEED = CORPUS / "seed.h5"
 """A small golden file: two seeds, d_model 1, two recordings of builds. The bytes of ``golden`` are patches to it."""
+CASES = CORPUS / "cases.h5"
+"""A small golden file of cases."""
 TOKEN = b"0123456789abcdef"
 _TARGET = Target(text="target:f", module="target")
 _PATCH = struct.Struct("<IB")
@@ -111,6 +116,44 @@ def manifest(data: bytes) -> None:
     assert found.elements >= 0
     labels = [recording.label for recording in found.recordings]
     assert all(label.isprintable() for label in (found.name, found.command, *labels))
+
+
+def cases(data: bytes) -> None:
+    """Open a golden file of cases: the small one, with up to four patches of ``<where: u16> <byte>``."""
+    content = bytearray(CASES.read_bytes())
+    for _ in range(1 + data[0] % 4 if data else 0):
+        data = data[3:]
+        if len(data) >= 3:
+            content[int.from_bytes(data[:2], "little") % len(content)] = data[2]
+    with written(bytes(content)) as path:
+        try:
+            opened = CaseGolden.open(path)
+        except VectorsError as error:
+            one_sentence(error)
+            return
+        assert opened.manifest.to_json() == _case_contents()[0], "damage was not noticed"
+        assert [opened.known(case).expected.tobytes() for case in opened.cases() if not case.must_raise] == (
+            _case_contents()[1]
+        ), "damage was not noticed"
+
+
+@cache
+def _case_contents() -> tuple[str, list[bytes]]:
+    opened = CaseGolden.open(CASES)
+    return opened.manifest.to_json(), [opened.known(c).expected.tobytes() for c in opened.cases() if not c.must_raise]
+
+
+def case_manifest(data: bytes) -> None:
+    """Read the manifest of a golden file of cases."""
+    text = data.decode("latin-1")
+    try:
+        found = parse(Path("golden.h5"), text, CaseManifest.from_dict, "golden-cases.schema.json")
+    except VectorsError as error:
+        one_sentence(error)
+        return
+    assert violation(json.loads(text), "golden-cases.schema.json") is None
+    assert found.to_json() == text
+    assert all(case.id.isprintable() and case.axes for case in found.cases)
 
 
 def golden(data: bytes) -> None:
@@ -244,6 +287,8 @@ TARGETS: Mapping[str, Callable[[bytes], None]] = {
     "printed": printed,
     "manifest": manifest,
     "golden": golden,
+    "cases": cases,
+    "case_manifest": case_manifest,
 }
 
 

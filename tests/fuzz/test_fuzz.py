@@ -96,8 +96,8 @@ def test_whatever_a_program_prints_is_read_or_refused(words, json_list):
 
 
 @st.composite
-def _manifest(draw):
-    document = json.loads((targets.CORPUS / "manifest" / "whole").read_bytes())
+def _manifest(draw, name="manifest"):
+    document = json.loads((targets.CORPUS / name / "whole").read_bytes())
     for _ in range(draw(st.integers(1, 3))):
         where = document
         while True:
@@ -138,3 +138,15 @@ PATCH = st.builds(
 @given(seal=st.sampled_from([b"\0", b"\1"]), patches=st.lists(PATCH, max_size=4))
 def test_any_change_to_a_golden_file_is_refused_or_changes_nothing(seal, patches):
     targets.golden(seal + b"".join(patches))
+
+
+@BOUNDED
+@given(st.binary(max_size=16))
+def test_any_change_to_a_file_of_cases_is_refused_or_changes_nothing(data):
+    targets.cases(data)
+
+
+@BOUNDED
+@given(text=_manifest("case_manifest"))
+def test_any_manifest_of_cases_is_read_or_refused(text):
+    targets.case_manifest(text)

@@ -257,7 +257,7 @@ def _wrong(run: Run, one: Judged) -> bool:
 
 
 def _values(one: Judged) -> Float32 | None:
-    return one.values if one.came is None else one.came.values
+    return one.floats if one.came is None else one.came.values
 
 
 def _args(case: Case) -> Args:

@@ -24,7 +24,7 @@ _MOST = 8  # digits: nine carry every float32
 
 def too_few_digits(run: Run, read: Sequence[Judged]) -> Explanation | None:
     """Return the explanation, if too few digits are all that is wrong with the values of all cases."""
-    pairs = [(one.values, run.known(one.case)) for one in read if one.values is not None]
+    pairs = [(floats, run.known(one.case)) for one in read if (floats := one.floats) is not None]
     told = short_digits(pairs)
     if told is None:
         return None

@@ -67,10 +67,10 @@ class Evidence:
     def probe(self) -> int | None:
         """Return the position of the call that refutes most: it failed, is small, and is in every way unlike others."""
 
-        def rank(position: int) -> tuple[bool, bool, int]:
+        def rank(position: int) -> tuple[bool, bool, bool, int]:
             args, size = self.calls[position], self.came[position].size
             plain = args.d_model == args.T or min(args.T, args.d_model) < 2 or args.T == 32 or args.seed in (0, 1)
-            return not self.failed[position] or size < 4, plain, size
+            return not self.failed[position], size < 4, plain, size
 
         positions = [position for position in range(len(self.calls)) if self.came[position].size]
         return min(positions, key=rank, default=None)

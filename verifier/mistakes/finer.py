@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def finer_uniform(run: Run, read: Sequence[Judged]) -> Explanation | None:
     """Return the explanation, if the values of all cases tell so many bits; which they do on the whole only."""
-    pairs = [(one.case, one.values, run.known(one.case)) for one in read if one.values is not None]
+    pairs = [(one.case, floats, run.known(one.case)) for one in read if (floats := one.floats) is not None]
     told = finer_uniform_bits(pairs, stream=run.stream)
     if told is None:
         return None

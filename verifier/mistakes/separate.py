@@ -13,15 +13,24 @@ from posvec.verifier.mistakes.hypothesis import Hypothesis, World
 from posvec.verifier.mistakes.numbers import Bounds
 from posvec.verifier.mistakes.parts import Args
 
+_AT_ONCE = 128
 _OTHERS = tuple(Args(*args) for args in product((3, 2**31 + 7, -5), (2, 5, 17, 32), (3, 5, 33)))
 
 
 def separating_call(world: World, hypotheses: Sequence[Hypothesis], calls: Sequence[Args]) -> Args | None:
-    """Return the smallest of ``calls``, or else of some others, for which most pairs of hypotheses differ."""
+    """Return a small one of ``calls``, or else of some others, for which most pairs of hypotheses differ."""
+    pairs = len(hypotheses) * (len(hypotheses) - 1) // 2
     for candidates in (sorted(calls, key=lambda args: args.T * args.d_model), _OTHERS):
-        differ = _pairs_that_differ(world, hypotheses, candidates)
-        if differ.any():
-            return candidates[int(differ.argmax())]
+        best, most = None, 0
+        for start in range(0, len(candidates), _AT_ONCE):
+            some = candidates[start : start + _AT_ONCE]
+            differ = _pairs_that_differ(world, hypotheses, some)
+            if int(differ.max()) > most:
+                best, most = some[int(differ.argmax())], int(differ.max())
+            if most == pairs:
+                break  # no larger call is needed
+        if best is not None:
+            return best
     return None
 
 

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from posvec.schemas import protocol
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.verifier.running.frames import TOKEN_SIZE, Frame, FrameReader, answer_from
@@ -118,4 +119,5 @@ def question(index: int, case: Case) -> list[Any]:
     how: str | None = case.coercion
     if how == "numpy":
         how = "int32" if case.numpy_int32 else "int64"
-    return [index, list(case.args.values()), how]
+    values = case.args.values()
+    return [index, [value if type(value) in (int, float) else protocol.array(value) for value in values], how]

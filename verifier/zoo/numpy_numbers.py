@@ -134,6 +134,11 @@ def half_precision(seed, T, d_model):
     return table(seed, d_model)[: int(T)].astype(np.float16).astype(np.float32).reshape(-1)
 
 
+def printed_short(seed, T, d_model):
+    """Printed with `%f` on the way, and read back."""
+    return np.array([f"{value:f}" for value in table(seed, d_model)[: int(T)].reshape(-1)], dtype=np.float32)
+
+
 def input_added(seed, T, d_model):
     """The dummy input is still in it."""
     x = np.ones((int(T), int(d_model)), np.float32)

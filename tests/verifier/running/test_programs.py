@@ -14,6 +14,7 @@ import pytest
 from posvec.schemas import protocol
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
+from posvec.vectors.suites import LEARNED_POS_EMBED
 from posvec.verifier.running.nearly import ON_STDERR, SPREAD
 from posvec.verifier.running.options import RunOptions
 from posvec.verifier.running.program import find_program
@@ -21,7 +22,6 @@ from posvec.verifier.running.program_session import ProgramSession
 
 from .conftest import alive, cases, gone
 
-NAMES = ("seed", "T", "d_model")
 PROGRAM = """
 import base64, json, os, signal, subprocess, sys, time
 seen = []
@@ -62,7 +62,7 @@ def program(tmp_path):
         path = tmp_path / "port.py"
         body = textwrap.indent(textwrap.dedent(body), "    ")
         path.write_text(source or PROGRAM.format(prelude=prelude, hello=hello, body=body, end=end))
-        found = find_program([sys.executable, str(path), *words], NAMES, per_case=per_case, output=output)
+        found = find_program([sys.executable, str(path), *words], per_case=per_case, output=output)
         session = ProgramSession(found, RunOptions(**options), hello=protocol.hello("suite", "partitionable"))
         sessions.append(session)
         return session
@@ -503,7 +503,7 @@ def test_a_program_may_be_wrapped_in_a_shell_script(program, tmp_path, command):
     script.write_text(f"#!/bin/sh\nsleep 0.7\n{command.format(session.program.text)}\n")
     script.chmod(0o755)
     with ProgramSession(
-        find_program([str(script)], NAMES), RunOptions(timeout=0.5), hello=protocol.hello("suite", "partitionable")
+        find_program([str(script)]), RunOptions(timeout=0.5), hello=protocol.hello("suite", "partitionable")
     ) as session:
         assert kinds(session.run(cases(3))) == ["array"] * 3
     assert gone([int(word) for word in session.output.text.split() if word.isdigit()])
@@ -554,7 +554,7 @@ def test_a_program_that_is_not_there(words, message, tmp_path, monkeypatch):
     for name in ("port.py", "port.c", "tool"):
         (tmp_path / name).touch(mode=0o755 if name == "tool" else 0o644)
     with pytest.raises(TargetUnavailable) as caught:
-        find_program(words, NAMES)
+        find_program(words)
     assert message in str(caught.value)
 
 
@@ -563,7 +563,7 @@ def test_a_file_that_no_system_runs(tmp_path):
     path.write_bytes(b"\0\1\2")
     path.chmod(0o755)
     with (
-        ProgramSession(find_program([str(path)], NAMES), hello={}) as session,
+        ProgramSession(find_program([str(path)]), hello={}) as session,
         pytest.raises(TargetUnavailable) as caught,
     ):
         session.start()
@@ -581,7 +581,7 @@ def test_a_script_whose_interpreter_is_not_found_says_why(tmp_path, first, words
     path = tmp_path / "port"
     path.write_bytes(first.encode() + b"echo\n")
     path.chmod(0o755)
-    with ProgramSession(find_program([str(path)], NAMES), hello={}) as session, pytest.raises(TargetUnavailable) as e:
+    with ProgramSession(find_program([str(path)]), hello={}) as session, pytest.raises(TargetUnavailable) as e:
         session.start()
     assert words in str(e.value)
 
@@ -589,7 +589,7 @@ def test_a_script_whose_interpreter_is_not_found_says_why(tmp_path, first, words
 @pytest.mark.parametrize("words", [[], [""], ["a\0b"]])
 def test_an_empty_command_is_refused(words):
     with pytest.raises(InvalidArgument, match="--exec must be"):
-        find_program(words, NAMES)
+        find_program(words)
 
 
 # --- Behaviour ---------------------------------------------------------------------------------------------
@@ -656,7 +656,15 @@ def test_words_are_replaced_inside_words(printed):
         ("time.sleep(100)", "timeout", "no answer within 1 s"),
         ("print('0.5 x')", "other", "word 2 of what it printed is no number: 'x'"),
         ("print('1_0')", "other", "word 1 of what it printed is no number"),
-        ("print('[0.5 0.5]')", "other", "begins like a JSON list and is none"),
+        ("print('0.5,0.5')", "other", "no number: '0.5,0.5' (part numbers by white space alone)"),
+        ("print(chr(0xFEFF) + '1')", "other", "(a byte order mark: write UTF-8 without one)"),
+        ("print('{\"protocol\": 1}')", "other", "(it speaks the protocol: leave out --per-case)"),
+        ("print('0.5', file=sys.stderr)", "array", "it wrote to standard error alone"),
+        (
+            "print('[0.5 0.5]')",
+            "other",
+            "like a JSON list and is none: '[0.5 0.5]' (print numbers alone, or with commas)",
+        ),
         ("print([[1], [2]])", "other", "values is a list of lists"),
         ("print(1e39)", "other", "beyond the largest float32"),
         ("sys.stdout.buffer.write(b'\\xff')", "other", "is no number"),
@@ -690,4 +698,4 @@ def test_what_a_program_of_one_case_leaves_behind_is_gone(printed, tmp_path):
 @pytest.mark.parametrize("words", [("{seed}", "{T}"), (), ("{seed}{T}", "d_model")])
 def test_a_command_without_a_place_for_each_argument_is_refused(words):
     with pytest.raises(InvalidArgument, match="--per-case must be given with a program whose arguments hold"):
-        find_program([sys.executable, *words], NAMES, per_case=True)
+        find_program([sys.executable, *words], per_case=True).check_fits(LEARNED_POS_EMBED)
