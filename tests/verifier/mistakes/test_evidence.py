@@ -42,6 +42,8 @@ def test_chunks_end_before_they_are_too_large_and_hold_every_call_once(monkeypat
     evidence = empty(Args(1, 2, 3), Args(2, 2, 2), Args(3, 1, 1), Args(4, 9, 9), Args(5, 1, 9), Args(6, 1, 1))
     assert [[args.seed for args in part.calls] for part in evidence.chunks()] == [[1, 2], [3], [4], [5, 6]]
     assert [part.flat.size for part in evidence.chunks()] == [10, 1, 81, 10]
+    uneven = empty(Args(1, 7, 1), Args(2, 5, 1), Args(3, 2, 1), Args(4, 1, 1))
+    assert [[args.seed for args in part.calls] for part in uneven.chunks()] == [[1], [2, 3, 4]]
     assert next(empty(Args(1, 1, 1)).chunks()).calls == [Args(1, 1, 1)]
     assert list(Evidence(calls=[], came=[], failed=[]).chunks()) == []
     assert Evidence(calls=[], came=[], failed=[]).flat.size == 0
@@ -61,6 +63,7 @@ def test_a_part_keeps_all_that_belongs_to_its_calls():
         ([Args(7, 3, 2), Args(7, 2, 3)], [False, True], 1),  # one that failed
         ([Args(7, 3, 4), Args(7, 3, 2)], [True, True], 1),  # the smaller
         ([Args(7, 2, 2), Args(7, 3, 2)], [True, True], 1),  # T and d_model differ
+        ([Args(7, 4, 3), Args(7, 2, 3)], [True, True], 1),
         ([Args(7, 5, 1), Args(7, 3, 2)], [True, True], 1),  # several features
         ([Args(7, 1, 5), Args(7, 3, 2)], [True, True], 1),  # several rows
         ([Args(7, 32, 2), Args(7, 31, 3)], [True, True], 1),  # not the whole table
@@ -83,8 +86,8 @@ def test_without_any_value_there_is_no_probe():
 
 def test_the_second_look_has_each_value_of_each_argument_and_failures_first():
     evidence = empty(
-        Args(1, 2, 3), Args(1, 2, 3), Args(1, 3, 3), Args(2, 2, 3), Args(1, 2, 4), Args(3, 1, 1),
-        failed=[True, True, True, True, True, False],
+        Args(1, 2, 3), Args(1, 2, 3), Args(1, 3, 3), Args(2, 2, 3), Args(1, 2, 4), Args(3, 1, 1), Args(1, 2, 4),
+        failed=[True, True, True, True, True, False, True],
     )  # fmt: skip
     assert evidence.second_look() == [0, 3, 4, 2, 5]
     many = empty(*(Args(seed, 2, 3) for seed in range(100)))
@@ -197,3 +200,50 @@ def test_levels_hold_over_all_chunks(world, calls, monkeypatch):
     steps[-1] = 1_000_000
     assert level(around, made("unfolded-key"), moved(evidence, steps)) is None
     assert level(around, made("unfolded-key"), empty(Args(7, 0, 2))) == "exact"
+
+
+def test_the_lower_end_of_a_cell_belongs_to_it(world, calls):
+    around = world(calls)
+    evidence = given(around, RIGHT, calls)
+    draws = around.predict(RIGHT, calls).numbers.draws
+    (low, _), (first, _) = around.table.accept(draws), around.table.cell(draws)
+    order = ordered(evidence.flat).astype(int)
+    below = np.flatnonzero(low < first)[:3]
+    assert below.size == 3
+    for beyond, held in ((0, "draws"), (1, None)):
+        steps = np.zeros(order.size, int)
+        steps[below] = first[below] - beyond - order[below]
+        assert level(around, RIGHT, moved(evidence, steps)) == held
+
+
+def test_padding_has_no_cell(world, calls):
+    around = world(calls)
+    evidence = given(around, made("padded-with-zeros"), calls)
+    zero = around.predict(made("padded-with-zeros"), calls).numbers.zero
+    assert level(around, made("padded-with-zeros"), moved(evidence, np.where(zero, 0, 1))) == "draws"
+
+
+def test_rounded_and_foreign_numbers_are_explained_bit_for_bit_too(world, calls):
+    around = world(calls)
+    right = given(around, RIGHT, calls)
+    bits = right.flat.view(np.uint32)
+    brain = (bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+    cuts = np.cumsum([values.size for values in right.came])[:-1]
+    rounded = Evidence(calls=calls, came=np.split(brain, cuts), failed=right.failed)
+    assert level(around, made("rounded-to-bfloat16"), rounded) == "exact"
+    seeds = [args for args in calls if args.seed >= 0]
+
+    def numpy(seed, T, d_model):
+        return (0.02 * np.random.RandomState(seed & 0xFFFFFFFF).standard_normal((32, d_model))).astype(np.float32)[:T]
+
+    came = [numpy(*args).reshape(-1) for args in seeds]
+    foreign = Evidence(calls=seeds, came=came, failed=[True] * len(seeds))
+    assert level(around, made("numpy-legacy"), foreign) == "exact"
+
+
+def test_what_a_hypothesis_does_not_say_or_says_in_another_length_is_not_explained(world, calls):
+    around = world(calls)
+    evidence = given(around, RIGHT, calls)
+    assert level(around, made("seed-offset"), evidence) is None
+    assert level(around, made("all-rows"), evidence) is None
+    assert level(around, made("stddev", "zeros"), evidence) is None
