@@ -11,17 +11,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help venv demo demo-ports test test-slow test-matrix lint vectors bench exactness dist clean
+# How long `make fuzz` searches, for each target.
+SECONDS := 60
+
+.PHONY: help venv demo demo-ports test test-slow test-matrix lint fuzz vectors bench mutants exactness dist clean
 
 help:
 	@echo "make demo          generate golden vectors, verify the reference and a wrong implementation"
 	@echo "make demo-ports    build and verify the ports to C, JavaScript, Rust, NumPy and PyTorch"
 	@echo "make test          install what the tests need and run them"
 	@echo "make lint          ruff, mypy, import-linter"
+	@echo "make fuzz          search for inputs that break the readers, for SECONDS=60 each"
 	@echo "make test-slow     the proofs that take minutes"
 	@echo "make test-matrix   the reference under every recorded JAX and instruction set"
 	@echo "make vectors       record the shipped golden files and the draw table anew"
 	@echo "make bench         measure the figures in README.md"
+	@echo "make mutants       change what judges, one operator at a time, and see that a test notices (an hour)"
 	@echo "make exactness     measure the figures in docs/exactness.md"
 	@echo "make dist          build the source distribution and, from it, the wheel"
 	@echo "make clean         remove .venv and everything that was built"
@@ -46,6 +51,15 @@ $(VENV)/lint.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@$(PIP) -e ".[jax,test,lint]"
 	@touch $@
 
+# Not among the constraints: no one version of atheris has wheels for every Python from 3.11 on.
+$(VENV)/fuzz.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@$(PIP) -e ".[test,fuzz]" || { echo "posvec: atheris has wheels for Linux on x86-64 only, Python 3.11 to 3.14" >&2; exit 1; }
+	@touch $@
+
+$(VENV)/mutants.stamp: pyproject.toml constraints.txt | $(BIN)/python
+	@$(PIP) -e ".[jax,torch,test,mutants]"
+	@touch $@
+
 venv: $(VENV)/demo.stamp
 
 demo: $(VENV)/demo.stamp
@@ -67,8 +81,13 @@ lint: $(VENV)/lint.stamp
 	MYPYPATH=$(VENV)/tree $(BIN)/mypy -p posvec
 	cd $(VENV)/tree && ../bin/lint-imports ../../pyproject.toml --no-cache --no-logo
 
+fuzz: $(VENV)/fuzz.stamp
+	@$(BIN)/python .ci/link_tree.py $(VENV)/tree
+	@PYTHONPATH=$(VENV)/tree $(BIN)/python tests/fuzz/run.py $(SECONDS) $(TARGETS)
+
 vectors: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix record
+	$(BIN)/posvec generate --suite all -o vectors
 
 test-matrix: $(VENV)/test.stamp
 	$(BIN)/python -m posvec.generator.matrix verify
@@ -79,6 +98,9 @@ exactness: $(VENV)/test.stamp
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python tests/bench.py
+
+mutants: $(VENV)/mutants.stamp
+	$(BIN)/python tests/mutants.py $(GROUPS)
 
 dist: $(VENV)/test.stamp
 	rm -rf build dist

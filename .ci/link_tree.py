@@ -11,7 +11,8 @@ mapping = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["s
 shutil.rmtree(tree, ignore_errors=True)
 for package, folder in mapping.items():
     for source in sorted((root / folder).rglob("*")):
-        if source.suffix in (".py", ".typed", ".json"):
+        # A folder without __init__.py is no package: it holds targets, which are run by their paths.
+        if source.suffix in (".py", ".typed", ".json") and (source.parent / "__init__.py").exists():
             link = tree.joinpath(*package.split("."), source.relative_to(root / folder))
             link.parent.mkdir(parents=True, exist_ok=True)
             os.link(source, link)

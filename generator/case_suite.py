@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -58,8 +58,8 @@ class CaseSuite:
         reference: The function itself, as JAX or Flax code.
         cases: Returns the cases, the same ones every time.
         expected: Returns what must come of the arguments of a case that must not raise. For a suite whose reference
-            gives the same bytes everywhere, these; else values computed more exactly, which the reference is then
-            checked against.
+            gives the same bytes everywhere, these, as without it; else values computed more exactly, which the
+            reference is then checked against.
         mistakes: Known wrong implementations by their id, in NumPy: the cases must tell each from the right one.
 
     """
@@ -67,5 +67,5 @@ class CaseSuite:
     suite: Suite
     reference: Callable[..., Any]
     cases: Callable[[], Iterable[ReferenceCase]]
-    expected: Callable[[Arguments], Expected]
-    mistakes: Mapping[str, Callable[..., Any]]
+    expected: Callable[[Arguments], Expected] | None = None
+    mistakes: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from posvec.generator.suites import LEARNED_POS_EMBED
 from posvec.schemas.build import STREAMS, Stream
-from posvec.schemas.errors import InvalidArgument, printable
+from posvec.schemas.errors import InvalidArgument, VectorsError, printable
 
 if TYPE_CHECKING:
     from posvec.generator.generate import Outcome
@@ -32,6 +32,14 @@ _AXIS_PARAMETERS = {
 
 
 @click.command()
+@click.option(
+    "--suite",
+    "suite_name",
+    metavar="NAME|all|FILE.py:NAME",
+    default=_SUITE.suite.name,
+    show_default=True,
+    help="What to generate; `posvec suites` lists them. A file defines a suite of your own (docs/own-suite.md).",
+)
 @click.option(
     "--seeds",
     metavar="LIST",
@@ -76,6 +84,7 @@ _AXIS_PARAMETERS = {
 @click.pass_context
 def generate(
     ctx: click.Context,
+    suite_name: str,
     seeds: str,
     T: str,
     d_model: str,
@@ -92,6 +101,13 @@ def generate(
     recording in it is dropped.
     """
     given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if suite_name != _SUITE.suite.name:
+        for name, option in (*_AXIS_PARAMETERS.items(), ("stream", "--stream")):
+            if name in given and option not in ("--force", "--output") and (name != "stream" or suite_name != "all"):
+                raise click.UsageError(f"{option} goes with the suite {_SUITE.suite.name} only.")
+        _generate_suites(suite_name, output=output, force=force, check=check, vectors=vectors, any_device=any_device)
+        if suite_name != "all":
+            return
     if check:
         _check(given, stream=stream, output=output, vectors=vectors, any_device=any_device)
         return
@@ -118,6 +134,40 @@ def generate(
     _say_written(outcome)
 
 
+def _generate_suites(
+    name: str, *, output: Path, force: bool, check: bool, vectors: Path | None, any_device: bool
+) -> None:
+    from posvec.generator.case_generate import check_cases, generate_cases
+    from posvec.generator.suites import find_case_suites
+    from posvec.vectors.case_golden import CaseGolden, open_golden
+    from posvec.vectors.files import file_name
+
+    if output.exists() and not output.is_dir():
+        raise InvalidArgument("--output", str(output), "a folder")
+    failed = False
+    for suite, spelled in find_case_suites(name):
+        if check:
+            path = vectors or output / file_name(suite.suite.name, "partitionable")
+            golden = open_golden(path)
+            if not isinstance(golden, CaseGolden) or golden.suite.name != suite.suite.name:
+                raise VectorsError(path, f"holds another suite than {suite.suite.name}", remedy="name another file")
+            other = check_cases(golden, suite, any_device=any_device)
+            failed |= bool(other)
+            click.echo(f"{printable(str(path))}: " + (f"DOES NOT HOLD in {other[0]}" if other else "holds"))
+            continue
+        command = f"posvec generate --suite={spelled}"
+        outcome = generate_cases(suite, folder=output, command=command, force=force, any_device=any_device)
+        manifest, refused = outcome.manifest, outcome.finding.refused
+        click.echo(
+            f"{printable(str(outcome.path))}: {len(manifest.cases):,} cases, {manifest.elements:,} elements; "
+            f"they refuse {sum(map(bool, refused.values()))} of {len(refused)} listed mistakes"
+        )
+        for mistake in outcome.finding.not_told_apart:
+            click.echo(f"  not told apart: {mistake}")
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
 def _check(given: set[str], *, stream: Stream, output: Path, vectors: Path | None, any_device: bool) -> None:
     excluded = {name: option for name, option in _AXIS_PARAMETERS.items() if name != "output" or vectors}
     for name, option in excluded.items():
@@ -130,6 +180,9 @@ def _check(given: set[str], *, stream: Stream, output: Path, vectors: Path | Non
     # --vectors FILE says its stream itself; a folder may hold both.
     path = output / file_name(_SUITE.suite.name, stream) if vectors is None else locate(vectors, stream)
     golden = Golden.open(path)
+    golden.check_values()
+    if golden.suite != _SUITE.suite:
+        raise VectorsError(path, f"holds another suite than {_SUITE.suite.name}", remedy="name another file")
     if "stream" in given and golden.stream != stream:
         raise InvalidArgument("--stream", stream, f"{golden.stream}, the stream of {path}")
     axes = golden.manifest.axes

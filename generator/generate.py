@@ -213,6 +213,7 @@ def _existing(request: Request) -> tuple[Golden | None, str]:
         return None, ""
     try:
         golden = Golden.open(path)
+        golden.check_values()
     except VectorsError as error:
         if request.force:
             return None, f"a file that could not be read ({error.problem})"

@@ -15,7 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from posvec.schemas.build import STREAMS
 from posvec.schemas.errors import OutputError
+from posvec.vectors.files import DEFAULT_SUITE, file_name
 from posvec.vectors.replace import TEMPORARY_SUFFIX
 
 fcntl: Any
@@ -25,6 +27,11 @@ except ImportError:  # Windows: generate is not supported there, but the module 
     fcntl = None
 
 _PREFIX = ".generate-"
+_GOLDEN = tuple(
+    f".{Path(file_name(DEFAULT_SUITE.name, stream)).with_suffix(suffix)}."
+    for stream in STREAMS
+    for suffix in (".h5", ".json")
+)
 
 
 @contextmanager
@@ -79,9 +86,11 @@ def remove_leftovers(folder: Path) -> None:
     """Remove what killed runs left in ``folder``; call it with the folder's lock held."""
     for path in folder.glob(f".*{TEMPORARY_SUFFIX}"):
         if not path.is_dir():
-            # Temporary files are written only with the folder's lock held, so their owner is dead.
-            with suppress(OSError):
-                path.unlink()
+            # A golden file is written only with the folder's lock held, so the owner of its copy is dead. Any other
+            # file's may be alive: of `posvec verify --report json=here/report.json`, say.
+            if path.name.startswith(_GOLDEN):
+                with suppress(OSError):
+                    path.unlink()
             continue
         handle = _try_lock(path)
         if handle is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -12,6 +12,7 @@ from posvec.schemas.errors import InvalidArgument
 
 _ITEM = re.compile(r"\s*([+-]?\d+)\s*(?:\.\.\s*([+-]?\d+)\s*)?", re.ASCII)
 _LONGEST_NUMBER = 40
+_MOST_RANGES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class Axis:
 
         """
         ranges: list[tuple[int, int]] = []
+        covered = _Covered()
+        if text.count(",") >= _MOST_RANGES:
+            raise InvalidArgument(name, text, f"at most {_MOST_RANGES:,} integers and ranges")
         for item in text.split(","):
             match = _ITEM.fullmatch(item)
             if match is None or len(item) > 2 * _LONGEST_NUMBER:
@@ -44,15 +48,16 @@ class Axis:
                 raise InvalidArgument(name, item.strip(), "an ascending range", hint=f"write {last}..{first}")
             if first < minimum or last > maximum:
                 raise InvalidArgument(name, item.strip(), f"within {minimum}..{maximum}")
-            ranges += _without((first, last), ranges)
+            covered.add(first, last, ranges)
         return cls(_joined(ranges))
 
     @classmethod
     def of(cls, values: Iterator[int] | list[int] | tuple[int, ...]) -> Axis:
         """Return the axis of these integers."""
         ranges: list[tuple[int, int]] = []
+        covered = _Covered()
         for value in values:
-            ranges += _without((value, value), ranges)
+            covered.add(value, value, ranges)
         return cls(_joined(ranges))
 
     def __str__(self) -> str:
@@ -66,6 +71,21 @@ class Axis:
 
     def __len__(self) -> int:
         return sum(last - first + 1 for first, last in self.ranges)
+
+    @property
+    def lowest(self) -> int:
+        """The lowest value."""
+        return min(first for first, _ in self.ranges)
+
+    @property
+    def highest(self) -> int:
+        """The highest value."""
+        return max(last for _, last in self.ranges)
+
+    @property
+    def total(self) -> int:
+        """The sum of the values, which takes no longer if there are many."""
+        return sum((first + last) * (last - first + 1) // 2 for first, last in self.ranges)
 
     def __iter__(self) -> Iterator[int]:
         for first, last in self.ranges:
@@ -93,20 +113,26 @@ class Axis:
         return values
 
 
-def _without(new: tuple[int, int], ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    pieces = [new]
-    for first, last in ranges:
-        pieces = (
-            [
-                piece
-                for a, b in pieces
-                for piece in ((a, min(b, first - 1)), (max(a, last + 1), b))
-                if piece[0] <= piece[1]
-            ]
-            if any(a <= last and first <= b for a, b in pieces)
-            else pieces
-        )
-    return pieces
+class _Covered:
+    """The values listed so far, as sorted ranges, so that a list of many ranges is read in little time."""
+
+    def __init__(self) -> None:
+        self._first: list[int] = []
+        self._last: list[int] = []
+
+    def add(self, first: int, last: int, ranges: list[tuple[int, int]]) -> None:
+        """Append to ``ranges`` the parts of ``first..last`` that are new."""
+        start = bisect_left(self._last, first - 1)  # from here on, ranges overlap or touch it, or lie beyond
+        stop = bisect_right(self._first, last + 1)
+        at = first
+        for a, b in zip(self._first[start:stop], self._last[start:stop], strict=True):
+            if at < a:
+                ranges.append((at, a - 1))
+            at = max(at, b + 1)
+        if at <= last:
+            ranges.append((at, last))
+        self._last[start:stop] = [max(last, self._last[stop - 1]) if stop > start else last]
+        self._first[start:stop] = [min(first, self._first[start]) if stop > start else first]
 
 
 def _joined(ranges: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Coercion = Literal["str", "float", "numpy"]
@@ -15,7 +15,10 @@ class Case:
 
     Attributes:
         id: ``learned_pos_embed/seed=0/d_model=4/T=3``; with ``/as=str`` and so on where arguments are coerced.
-        args: The arguments by name, in the order of the function's signature. Python integers today.
+        args: The arguments by name, in the order of the function's signature: Python integers, floats and arrays.
+        axes: What tells the case from the others where that is not the arguments.
+        must_raise: Whether the function must raise.
+        neighbour: With ``must_raise``: the id of a case nearby, in which it must not.
         coercion: How the arguments are passed instead of as plain ints: ``"3"``, ``3.0`` or NumPy scalars
             (``np.int32`` where ``numpy_int32``, else ``np.int64``).
         numpy_int32: Only for ``coercion == "numpy"``: which of the two NumPy integer types is passed.
@@ -24,8 +27,16 @@ class Case:
 
     id: str
     args: Mapping[str, Any]
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    must_raise: bool = False
+    neighbour: str | None = None
     coercion: Coercion | None = None
     numpy_int32: bool = False
+
+    @property
+    def coordinates(self) -> Mapping[str, Any]:
+        """What tells the case from the others: its place in the sweep."""
+        return self.axes or self.args
 
     @property
     def base_id(self) -> str:

@@ -19,6 +19,9 @@ SCHEMA_FILE = "golden.schema.json"
 LICENSE = "CC0-1.0"
 EXPECTED_ID = "r00"
 _LARGEST_SLACK = 65_535
+_LONGEST_AXIS = 10**12
+# 32 rows of d_model 2**20 with 32 recordings: what a reader must hold at once, 4 bytes each.
+_LARGEST_TABLE = 2**30
 _RECORDING_ID = re.compile(r"r[0-9]{2,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -57,9 +60,12 @@ class Recording:
         arithmetics = read(data, "arithmetics", list)
         if not all(type(name) is str for name in arithmetics) or len(set(arithmetics)) != len(arithmetics):
             raise TypeError("arithmetics must be distinct names")
+        builds = tuple(Build.from_dict(build) for build in read(data, "builds", list))
+        if not builds and not arithmetics:
+            raise ValueError("a recording must come from a build or an arithmetic")
         return cls(
-            id=_matching(read(data, "id", str), _RECORDING_ID),
-            builds=tuple(Build.from_dict(build) for build in read(data, "builds", list)),
+            id=matching(read(data, "id", str), _RECORDING_ID),
+            builds=builds,
             arithmetics=tuple(arithmetics),
         )
 
@@ -119,7 +125,7 @@ class Manifest:
     @property
     def elements(self) -> int:
         """Number of floats compared in all cases together."""
-        return len(self.axes["seed"]) * sum(self.axes["T"]) * sum(self.axes["d_model"])
+        return len(self.axes["seed"]) * self.axes["T"].total * self.axes["d_model"].total
 
     @property
     def expected_source(self) -> Literal["recorded", "derived"]:
@@ -136,6 +142,7 @@ class Manifest:
             KeyError, TypeError, ValueError: A field is missing, of the wrong type, or outside what is allowed.
 
         """
+        check_text(data)
         suite = Suite.from_dict(read(data, "suite", dict))
         axes, accept = read(data, "axes", dict), read(data, "accept", dict)
         provenance = read(data, "provenance", dict)
@@ -146,17 +153,21 @@ class Manifest:
             raise ValueError(f"recordings must begin with {EXPECTED_ID} and have distinct ids")
         if rows < 1 or not 0 <= slack <= _LARGEST_SLACK or not _NAME.fullmatch(suite.name) or suite.output.rank < 0:
             raise ValueError("rows, slack_ulp, name or rank is out of range")
+        axes = {p.name: p.parse(read(axes, p.name, str), option=f"axes.{p.name}") for p in suite.parameters}
+        if len(suite.parameters) != len(axes):
+            raise ValueError("two parameters have the same name")
+        _check_axes(axes, rows=rows, recordings=len(recordings))
         return cls(
             suite=suite,
             stream=one_of(read(data, "stream", str), STREAMS),  # type: ignore[arg-type]
-            axes={p.name: p.parse(read(axes, p.name, str), option=f"axes.{p.name}") for p in suite.parameters},
+            axes=axes,
             rows=rows,
             recordings=recordings,
             slack_ulp=slack,
-            draw_table_sha256=_matching(read(accept, "draw_table_sha256", str), _SHA256),
+            draw_table_sha256=matching(read(accept, "draw_table_sha256", str), _SHA256),
             command=read(provenance, "command", str),
             posvec=read(provenance, "posvec", str),
-            content_sha256=_matching(read(data, "content_sha256", str), _SHA256),
+            content_sha256=matching(read(data, "content_sha256", str), _SHA256),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -191,6 +202,32 @@ class Manifest:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=True) + "\n"
 
 
+def _check_axes(axes: Mapping[str, Axis], *, rows: int, recordings: int) -> None:
+    """Check what the tables of a golden file take for granted, whatever the suite in the manifest allows."""
+    if set(axes) != {"seed", "T", "d_model"}:
+        raise ValueError(f"the axes must be seed, T and d_model, got {', '.join(axes)}")
+    seed, T, d_model = axes["seed"], axes["T"], axes["d_model"]
+    if seed.lowest < -(2**63) or seed.highest >= 2**63 or T.lowest < 0 or T.highest > rows or d_model.lowest < 1:
+        raise ValueError("axes must be seeds of 64 bits, T of at most the rows of a table, d_model of at least 1")
+    if any(last - first >= _LONGEST_AXIS for axis in axes.values() for first, last in axis.ranges):
+        raise ValueError(f"an axis must have at most {_LONGEST_AXIS:,} values")
+    if rows * d_model.highest * recordings > _LARGEST_TABLE:
+        raise ValueError(f"all recordings of a table must have at most {_LARGEST_TABLE:,} elements together")
+
+
+def check_text(value: Any) -> None:
+    """Check that every text in a JSON value can be shown: no control characters, no lone surrogates."""
+    pending = [value]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, dict):
+            pending += [*found, *found.values()]
+        elif isinstance(found, list):
+            pending += found
+        elif isinstance(found, str) and not found.isprintable():
+            raise ValueError(f"a text must have no control characters, got {found[:80]!r}")
+
+
 def _canonical_first(build: Build) -> tuple[bool, bool, bool, bool, str]:
     return (
         not build.is_canonical,
@@ -201,7 +238,8 @@ def _canonical_first(build: Build) -> tuple[bool, bool, bool, bool, str]:
     )
 
 
-def _matching(text: str, pattern: re.Pattern[str]) -> str:
+def matching(text: str, pattern: re.Pattern[str]) -> str:
+    """Return ``text`` if all of it matches ``pattern``; ValueError if not."""
     if pattern.fullmatch(text) is None:
         raise ValueError(f"{text[:80]!r} does not match {pattern.pattern}")
     return text

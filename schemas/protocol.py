@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -19,18 +20,30 @@ _WORD = 2**32
 _PRINTF = re.compile(rb"(?<=[\[,:\s])([+-]?)(?:(nan)(?:\([^)\"]*\))?|inf(?:inity)?)(?=[\s,\]}])", re.IGNORECASE)
 
 
-def hello(suite: str, stream: str) -> dict[str, Any]:
-    """Return posvec's first message."""
-    return {"protocol": VERSION, "suite": suite, "stream": stream}
+def hello(suite: str, stream: str | None) -> dict[str, Any]:
+    """Return posvec's first message; ``stream`` is None for suites without random draws."""
+    return {"protocol": VERSION, "suite": suite, **({} if stream is None else {"stream": stream})}
 
 
 def request(number: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the message that asks for one case; an integer that no double holds comes in two halves too."""
-    message: dict[str, Any] = {"id": number, **arguments}
+    """Return the message that asks for one case; an integer that no double holds comes in two halves too.
+
+    An array is an object of ``data``, ``dtype`` and ``shape``, as in an answer.
+    """
+    message: dict[str, Any] = {"id": number}
     for name, value in arguments.items():
-        if not -_EXACT_IN_DOUBLE <= value <= _EXACT_IN_DOUBLE:
+        message[name] = value if type(value) in (int, float) else array(value)
+    for name, value in arguments.items():
+        if type(value) is int and not -_EXACT_IN_DOUBLE <= value <= _EXACT_IN_DOUBLE:
             message |= {f"{name}_lo": value % _WORD, f"{name}_hi": (value // _WORD) % _WORD}
     return message
+
+
+def array(value: Any) -> dict[str, Any]:
+    """Return a NumPy array of float32 or int32 as JSON values."""
+    little = value.astype(value.dtype.newbyteorder("<"), copy=False)
+    data = base64.b64encode(little.tobytes()).decode()
+    return {"data": data, "dtype": value.dtype.name, "shape": list(value.shape)}
 
 
 def encode(message: Mapping[str, Any]) -> bytes:

@@ -48,6 +48,7 @@ class CaseResult:
 class Failure:
     """The first failing element, and the command that shows it alone.
 
+    ``index`` is the element's place in the array, ``position`` and ``feature`` its place in a table.
     ``expected`` and ``got`` are decimal, the ``_hex`` fields C99 hexadecimal floats, the ``_bits`` fields the
     IEEE 754 encoding. All are None where no element can be named (layout, exceptions, crashes).
     """
@@ -57,6 +58,7 @@ class Failure:
     detail: str
     position: int | None = None
     feature: int | None = None
+    index: tuple[int, ...] | None = None
     expected: str | None = None
     expected_hex: str | None = None
     expected_bits: str | None = None
@@ -97,12 +99,72 @@ class Behaviour:
     repeat: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     aliasing: tuple[str, ...] = ()
+    mutation: tuple[str, ...] = ()
     skipped: str = ""
 
     @property
     def failed(self) -> bool:
         """Whether any check failed."""
-        return bool(self.repeat or self.order or self.aliasing)
+        return bool(self.repeat or self.order or self.aliasing or self.mutation)
+
+
+EvidenceLevel = Literal["exact", "draws", "layout", "behaviour"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMistake:
+    """A known mistake that was recognised: its entry in the catalogue, and the way in which it was made.
+
+    ``phrase`` completes "what the reference returns with …".
+    """
+
+    id: str
+    title: str
+    phrase: str
+    why: str
+    fix: str
+    code: str
+    reference: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Mistakes that together give what came in every case that returned something.
+
+    Attributes:
+        mistakes: The mistakes, at least one.
+        level: ``exact``: bit for bit what a recorded build would return; ``draws``: draw for draw; ``layout``: what
+            came holds no numbers to compare; ``behaviour``: seen by calling again.
+        evidence: One sentence that says how much came as the mistakes have it.
+        cases: How many cases that are.
+        elements: How many float32 values they hold.
+
+    """
+
+    mistakes: tuple[NamedMistake, ...]
+    level: EvidenceLevel
+    evidence: str
+    cases: int
+    elements: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What is wrong with a failing target, as far as it can be told.
+
+    Attributes:
+        sentence: The finding in one sentence.
+        explanations: What explains all that came; several where the cases cannot tell them apart, none where nothing
+            known does.
+        separate: Where there are several, the call that tells them apart.
+        facts: What narrows it down where nothing known explains it.
+
+    """
+
+    sentence: str
+    explanations: tuple[Explanation, ...] = ()
+    separate: str = ""
+    facts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +185,7 @@ class Report:
         results: One result a case, in the order of the run.
         total: Cases there are to select from; coercion cases apart.
         failure: The first failure, if any.
+        diagnosis: What is wrong, if something is.
         notes: Sentences that a reader must see: what the target ran on that makes it differ, and so on.
         behaviour: The behaviour checks.
         environment: What the target ran on.
@@ -151,6 +214,7 @@ class Report:
     output: str
     restarts: int
     seconds: Mapping[str, float]
+    diagnosis: Diagnosis | None = None
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -185,10 +249,11 @@ class Report:
             },
             "elements": self.elements.to_dict(),
             "failure": asdict(self.failure) if self.failure else None,
+            "diagnosis": _listed(asdict(self.diagnosis)) if self.diagnosis else None,
             "notes": list(self.notes),
             "behaviour": {
                 **asdict(self.behaviour),
-                **{k: list(getattr(self.behaviour, k)) for k in ("repeat", "order", "aliasing")},
+                **{k: list(getattr(self.behaviour, k)) for k in ("repeat", "order", "aliasing", "mutation")},
             },
             "environment": dict(self.environment),
             "output": self.output,
@@ -205,6 +270,13 @@ class Report:
                 for result in self.results
             ],
         }
+
+
+def _listed(value: Any) -> Any:
+    """Return JSON values in which tuples are lists."""
+    if isinstance(value, dict):
+        return {name: _listed(item) for name, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def safe_text(text: str, *, limit: int = TEXT_LIMIT) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
+from itertools import islice
 from typing import Any
+
+_ENOUGH = 100
 
 
 @cache
@@ -19,14 +22,11 @@ def violation(document: object, schema_file: str) -> str | None:
     """Return one sentence about the first violation of the schema, or None if the document is valid."""
     from jsonschema import Draft202012Validator
 
-    error = next(
-        iter(
-            sorted(
-                Draft202012Validator(load_schema(schema_file)).iter_errors(document),
-                key=lambda e: list(map(str, e.path)),
-            )
-        ),
-        None,
+    # A hostile document may have millions of violations: the first of them are enough to name one.
+    error = min(
+        islice(Draft202012Validator(load_schema(schema_file)).iter_errors(document), _ENOUGH),
+        key=lambda e: list(map(str, e.path)),
+        default=None,
     )
     if error is None:
         return None

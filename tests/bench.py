@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -135,6 +137,91 @@ def reference_overhead() -> tuple[float, float, float]:
     return statistics.median(bare), statistics.median(verified), statistics.median(calls)
 
 
+def running() -> None:
+    """Measure cases/s of two programs and a callable, and what posvec adds to each case, against a bare loop."""
+    from posvec.verifier.scaffolds.languages import Language
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for label, source, language, goal in (
+            ("C", "port.c", "c", "goal 20,000/s"),
+            ("Node", "port.js", "javascript", ""),
+        ):
+            copy = Path(shutil.copy(ROOT / "examples/ports" / source, folder))
+            words = Language.parse(language).build_words(copy)
+            program = Language.parse(language).run_words(copy)
+            if shutil.which((words or program)[0]) is None:
+                say(f"{label} port under verify --exec", "not here")
+                continue
+            if words:
+                subprocess.run(words, check=True)
+            cases, seconds = verified(folder, "--exec", *program)
+            compare_loops(
+                f"{label} port under verify --exec", goal, cases, seconds, bare_program(folder, program, cases)
+            )
+        port = ROOT / "examples/numpy_port.py"
+        cases, seconds = verified(folder, str(port))
+        compare_loops("NumPy port, a callable, under verify", "", cases, seconds, bare_callable(folder, port, cases))
+
+
+def verified(folder: Path, *words: str) -> tuple[list[dict[str, int]], float]:
+    """Return the arguments of the golden cases, and the time that they take under verify."""
+    import json
+
+    report, times = folder / "report.json", []
+    for _ in range(5):
+        command(POSVEC, "verify", "--match", "equivalent", "--report", f"json={report}", *words)()
+        found = json.loads(report.read_text())
+        assert found["verdict"]["exit_code"] == 0, found["verdict"]["sentence"]
+        times.append(found["seconds"]["cases"])
+    arguments = [dict(part.split("=") for part in case["id"].split("/")[1:]) for case in found["cases"]]
+    cases = [{key: int(value) for key, value in one.items() if key != "as"} for one in arguments]
+    return cases, statistics.median(times)
+
+
+def bare_program(folder: Path, program: list[str], cases: list[dict[str, int]]) -> float:
+    """Return the time in which a program answers requests from a file to nowhere, without that of its start."""
+    from posvec.schemas import protocol
+
+    hello = protocol.encode(protocol.hello("learned_pos_embed", "partitionable"))
+    asked = [protocol.request(number, case) for number, case in enumerate(cases)]
+    requests = b"".join(map(protocol.encode, asked))
+    times = []
+    for text in (hello, hello + requests):
+        (folder / "requests").write_bytes(text)
+
+        def answer() -> None:
+            with (folder / "requests").open("rb") as file:
+                subprocess.run(program, stdin=file, stdout=subprocess.DEVNULL, check=True)
+
+        times.append(clock(answer, 9))
+    return times[1] - times[0]
+
+
+def bare_callable(folder: Path, port: Path, cases: list[dict[str, int]]) -> float:
+    """Return the time of calling a function for all cases, in a process of its own."""
+    loop = (
+        f"import json, sys, time; sys.path.insert(0, {str(port.parent)!r})\n"
+        f"from {port.stem} import learned_pos_embed_forward as f\n"
+        "cases = [(c['seed'], c['T'], c['d_model']) for c in json.load(open('cases.json'))]\n"
+        "f(*cases[0]); began = time.perf_counter()\n"
+        "for case in cases: f(*case)\n"
+        "print(time.perf_counter() - began)"
+    )
+    import json
+
+    (folder / "cases.json").write_text(json.dumps(cases))
+    runs = [command(sys.executable, "-c", loop, cwd=folder)() for _ in range(5)]
+    return statistics.median(float(done.stdout) for done in runs)
+
+
+def compare_loops(what: str, goal: str, cases: list[dict[str, int]], seconds: float, bare: float) -> None:
+    """Print cases/s under verify and in a bare loop, and what lies between, for each case."""
+    say(f"{what}, {len(cases):,} cases", f"{len(cases) / seconds:,.0f} cases/s", goal)
+    say("  the same cases in a bare loop", f"{len(cases) / bare:,.0f} cases/s")
+    say("  what posvec adds", f"{1e6 * (seconds - bare) / len(cases):+.1f} µs a case")
+
+
 def generating() -> None:
     """Measure the sweep against the literal loop, and the whole default sweep, cold."""
     from dataclasses import replace
@@ -172,6 +259,22 @@ def generating() -> None:
     say("generate, default sweep, cold, after imports", f"{float(done.stderr.split()[-1]):.1f} s", "goal 15 s")
 
 
+def diagnosing() -> None:
+    """Measure how long a failing default run takes to be diagnosed: what is known, and what is not."""
+    for name, what in (
+        ("unfolded", "one mistake"),
+        ("unfolded_two_dimensions", "two mistakes"),
+        ("own_generator", "nothing known"),
+    ):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report.json"
+            target = ROOT / "verifier" / "zoo" / f"numpy_numbers.py:{name}"
+            command = [sys.executable, "-m", "posvec", "verify", str(target), "--report", f"json={report}"]
+            subprocess.run(command, capture_output=True, check=False)
+            seconds = json.loads(report.read_text())["seconds"]["diagnosis"]
+        say(f"diagnosis of 2,079 failing cases, {what}", f"{seconds:.2f} s", "goal 1 s")
+
+
 def deriving() -> None:
     """Measure deriving draws without JAX against JAX's own, and loading the draw table."""
     import jax
@@ -201,5 +304,7 @@ if __name__ == "__main__":
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}\n")
     start_up()
     verifying()
+    diagnosing()
+    running()
     generating()
     deriving()

@@ -25,7 +25,7 @@ from posvec.schemas.suite import Suite
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.golden import INTERVALS, Golden, content_digest
-from posvec.vectors.hdf5 import create_dataset, new_file
+from posvec.vectors.hdf5_write import create_dataset, new_file
 from posvec.vectors.replace import replacing
 from posvec.vectors.suites import MAX_T
 from posvec.vectors.ulp import Float32, ordered

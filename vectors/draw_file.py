@@ -20,14 +20,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec.schemas.errors import VectorsError
+from posvec.vectors.derive import N_DRAWS
+from posvec.vectors.hdf5_read import NotPlain, PlainFile
+from posvec.vectors.opening import opened
 
 FORMAT: Final = "posvec draw table"
 FORMAT_VERSION: Final = 1
@@ -54,19 +58,14 @@ def digest(array: NDArray[Any]) -> str:
     return hashlib.sha256(plain.data).hexdigest()
 
 
-def content_digest(file: h5py.File) -> str:
-    """Return the SHA-256 of all attributes, among them the digest of each dataset.
+def content_digest(attributes: Mapping[str, Mapping[str, str | int]]) -> str:
+    """Return the SHA-256 of all attributes, by the path of what has them; among them the digest of each dataset.
 
     It covers the whole content, so it needs to read no dataset: each is checked against its own digest when
     it is loaded.
     """
-    attributes = {"/": {name: value for name, value in _plain(file.attrs).items() if name != "content_sha256"}}
-    file.visititems(lambda name, item: attributes.__setitem__(name, _plain(item.attrs)))
-    return hashlib.sha256(json.dumps(attributes, sort_keys=True).encode()).hexdigest()
-
-
-def _plain(attributes: h5py.AttributeManager) -> dict[str, str | int]:
-    return {name: value if isinstance(value, str) else int(value) for name, value in attributes.items()}
+    root = {name: value for name, value in attributes["/"].items() if name != "content_sha256"}
+    return hashlib.sha256(json.dumps({**attributes, "/": root}, sort_keys=True).encode()).hexdigest()
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -76,24 +75,18 @@ def read_header(path: Path) -> dict[str, Any]:
         DrawTableError: the file is missing, not HDF5, of another format, or its attributes were altered.
 
     """
-    try:
-        with h5py.File(path) as file:
-            if file.attrs.get("format") != FORMAT:
-                raise DrawTableError(path, "is an HDF5 file of another kind")
-            version = int(file.attrs.get("format_version", 0))
-            if version != FORMAT_VERSION:
-                raise DrawTableError(path, f"has format version {version}, and this posvec reads {FORMAT_VERSION}")
-            if content_digest(file) != file.attrs.get("content_sha256"):
-                raise DrawTableError(path, "is damaged: its content does not match its SHA-256")
-            header = _plain(file.attrs)
-            members = {name: _plain(item.attrs) for name, item in file[ARITHMETICS].items()}
-            return header | {ARITHMETICS: members}
-    except DrawTableError:
-        raise
-    except FileNotFoundError as error:
-        raise DrawTableError(path, "is missing") from error
-    except (OSError, KeyError, ValueError, RuntimeError, TypeError) as error:
-        raise DrawTableError(path, f"cannot be read ({error})") from error
+    with _opened(path) as file:
+        header: dict[str, Any] = file.root.attrs
+        if header.get("format") != FORMAT:
+            raise DrawTableError(path, "is an HDF5 file of another kind")
+        version = header.get("format_version")
+        if version != FORMAT_VERSION:
+            raise DrawTableError(path, f"has format version {version!s:.20}, and this posvec reads {FORMAT_VERSION}")
+        attributes = {"/": header} | {name: item.attrs for name, item in file.root.walk()}
+        if content_digest(attributes) != header.get("content_sha256"):
+            raise DrawTableError(path, "is damaged: its content does not match its SHA-256")
+        members = {name: attributes[f"{ARITHMETICS}/{name}"] for name in file.root.group(ARITHMETICS)}
+        return header | {ARITHMETICS: members}
 
 
 def read_dataset(path: Path, name: str) -> NDArray[Any]:
@@ -103,13 +96,24 @@ def read_dataset(path: Path, name: str) -> NDArray[Any]:
         DrawTableError: the file is missing or damaged.
 
     """
-    try:
-        with h5py.File(path) as file:
-            dataset = file[name]
-            array: NDArray[Any] = dataset[...]
-            expected = dataset.attrs["sha256"]
-    except (OSError, KeyError, ValueError, RuntimeError) as error:
-        raise DrawTableError(path, f"cannot be read at {name} ({error})") from error
-    if digest(array) != expected:
-        raise DrawTableError(path, f"is damaged: {name} does not match its SHA-256")
+    with _opened(path) as file:
+        dataset = file[name]
+        # Nothing in a draw table is longer; so says the file, and memory is taken for no more.
+        if len(dataset.shape) != 1 or dataset.shape[0] > N_DRAWS:
+            raise NotPlain(f"{name} has shape {dataset.shape}")
+        array = dataset[()]
+        if digest(array) != dataset.attrs.get("sha256"):
+            raise DrawTableError(path, f"is damaged: {name} does not match its SHA-256")
     return array
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[PlainFile]:
+    try:
+        with opened(path, kind="draw table", remedy="") as file:
+            yield file
+    except DrawTableError:
+        raise
+    except VectorsError as error:
+        missing = not path.exists()
+        raise DrawTableError(path, "is missing" if missing else f"cannot be read: {error.problem}") from error

@@ -83,8 +83,13 @@ class DrawTable:
     """
 
     def __init__(self, path: Path) -> None:
-        header = draw_file.read_header(path)
         self.path = path
+        try:
+            self._use(draw_file.read_header(path))
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
+            raise DrawTableError(path, f"is damaged: its attributes are not what they should be ({error})") from error
+
+    def _use(self, header: dict[str, Any]) -> None:
         self.canonical: str = header["canonical"]
         self.slack_ulp: int = header["slack_ulp"]
         self.content_sha256: str = header["content_sha256"]
@@ -209,7 +214,11 @@ class DrawTable:
             if "base" not in self._stored:
                 steps = draw_file.read_dataset(self.path, draw_file.BASE_STEPS).astype(np.int32)
                 wide = draw_file.read_dataset(self.path, draw_file.BASE_WIDE_DRAW)
-                steps[wide] = draw_file.read_dataset(self.path, draw_file.BASE_WIDE_STEP)
+                wide_step = draw_file.read_dataset(self.path, draw_file.BASE_WIDE_STEP)
+                inside = not wide.size or 0 <= wide.min() <= wide.max() < N_DRAWS
+                if steps.shape != (N_DRAWS,) or wide.shape != wide_step.shape or not inside:
+                    raise DrawTableError(self.path, "is damaged: its steps do not fit together")
+                steps[wide] = wide_step
                 # wraps where it passes 2**31, and so ends right: int32 is a ring
                 self._stored["base"] = np.cumsum(steps, dtype=np.int32)
             return self._stored["base"]
@@ -217,7 +226,10 @@ class DrawTable:
     def _array(self, name: str) -> NDArray[Any]:
         with self._lock:
             if name not in self._stored:
-                self._stored[name] = draw_file.read_dataset(self.path, name)
+                array = draw_file.read_dataset(self.path, name)
+                if array.shape != (N_DRAWS,):
+                    raise DrawTableError(self.path, f"is damaged: {name} has {len(array):,} values")
+                self._stored[name] = array
             return self._stored[name]
 
 

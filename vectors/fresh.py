@@ -124,6 +124,7 @@ def derive_known(draws: NDArray[np.uint32], table: DrawTable, recordings: tuple[
     cell_low, cell_high = (np.asarray(bound, np.int64) for bound in table.cell(draws))
     return Known(
         expected=expected,
+        shape=expected.shape,
         features=1,
         draw=draws,
         accept_below=position - accept_low,
@@ -141,4 +142,10 @@ def _part(known: Known, start: int, stop: int, features: int) -> Known:
         for name in ("expected", "draw", "accept_below", "accept_above", "cell_below", "cell_above")
     }
     recordings = known.recordings[:, start:stop]
-    return Known(**part, features=features, recordings=recordings, same_until=first_difference(recordings))
+    return Known(
+        **part,
+        shape=(stop - start,),
+        features=features,
+        recordings=recordings,
+        same_until=first_difference(recordings),
+    )

@@ -12,32 +12,35 @@ and ``axes/seed``, ``axes/T``, ``axes/d_model`` hold the axes, ``manifest`` the 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import h5py
 import numpy as np
 from numpy.typing import NDArray
 
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import VectorsError
-from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, SCHEMA_FILE, Manifest, Recording
+from posvec.schemas.manifest import SCHEMA_FILE, Manifest, Recording
 from posvec.schemas.suite import Suite
+from posvec.vectors.content_digest import ContentDigest, Rows
 from posvec.vectors.derive import N_DRAWS
-from posvec.vectors.hdf5 import DAMAGE, ContentDigest, opened, plain_dataset, read_manifest_text
+from posvec.vectors.hdf5_read import Dataset, NotPlain, PlainFile
 from posvec.vectors.known import Known
+from posvec.vectors.manifest_text import REMEDY, manifest_text, parse
+from posvec.vectors.opening import opened
 from posvec.vectors.ulp import Float32, from_ordered, ordered
 
 INTERVALS = ("accept_below", "accept_above", "cell_below", "cell_above")
-_REMEDY = "copy it again, or make it anew with `posvec generate`"
 _UNSIGNED = ("|u1", "<u2", "<u4")
 _SIGNED = ("|i1", "<i2", "<i4")
 _BLOCK_ELEMENTS = 262_144
+# About 500 bytes each.
+_MOST_CASES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +72,8 @@ class Golden:
 
         """
         path = Path(path)
-        with opened(path, kind="golden file", remedy=_REMEDY) as file:
-            manifest = _checked_manifest(path, file)
+        with opened(path, kind="golden file", remedy=REMEDY) as file:
+            manifest = parse_manifest(path, manifest_text(path, file))
             _check_datasets(file, manifest)
             digest = content_digest(file, manifest)
         if digest != manifest.content_sha256:
@@ -78,7 +81,7 @@ class Golden:
                 path,
                 f"its content has the digest {digest[:12]}…, not {manifest.content_sha256[:12]}… as its manifest says:"
                 " it was damaged or edited",
-                remedy=_REMEDY,
+                remedy=REMEDY,
             )
         golden = cls(path=path, manifest=manifest)
         object.__setattr__(golden, "_blocks", lru_cache(maxsize=32)(golden._block))
@@ -92,13 +95,13 @@ class Golden:
 
         """
         try:
-            with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
+            with opened(self.path, kind="golden file", remedy=REMEDY) as file:
                 _check_datasets(file, self.manifest)
                 unchanged = content_digest(file, self.manifest) == self.manifest.content_sha256
         except VectorsError:
             unchanged = False
         if not unchanged:
-            raise VectorsError(self.path, "was changed or removed while the target ran", remedy=_REMEDY)
+            raise VectorsError(self.path, "was changed or removed while the target ran", remedy=REMEDY)
 
     @property
     def suite(self) -> Suite:
@@ -121,8 +124,19 @@ class Golden:
         return self.manifest.recordings
 
     def cases(self) -> list[Case]:
-        """Return every case: seeds outermost, then d_model, then T."""
+        """Return every case: seeds outermost, then d_model, then T.
+
+        Raises:
+            VectorsError: There are more than memory is taken for.
+
+        """
         axes = self.manifest.axes
+        if self.manifest.cases > _MOST_CASES:
+            raise VectorsError(
+                self.path,
+                f"holds {self.manifest.cases:,} cases, and at most {_MOST_CASES:,} are verified at once",
+                remedy="generate several smaller files",
+            )
         return [
             table_case(self.name, seed=seed, T=T, d_model=d_model)
             for seed in axes["seed"]
@@ -151,36 +165,40 @@ class Golden:
 
     def read_intervals(self, d_model: int, start: int, stop: int) -> NDArray[np.int64]:
         """Return accept interval and cell, in ULP from ``expected``: int64, ``(4, stop - start, rows, d_model)``."""
-        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
-            group = file[f"d_model={d_model}"]
-            return np.stack([group[name][start:stop].astype(np.int64) for name in INTERVALS])
+        with self._tables(d_model) as table:
+            return np.stack([table(name)[start:stop].astype(np.int64) for name in INTERVALS])
 
     def read(self, recording: Recording, d_model: int, start: int, stop: int) -> Float32:
         """Return the tables of a recording, float32 of shape ``(stop - start, rows, d_model)``.
 
         ``start`` and ``stop`` are positions on the seed axis.
         """
-        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
-            group = file[f"d_model={d_model}"]
-            expected: Float32 = group["expected"][start:stop]
+        with self._tables(d_model) as table:
+            expected: Float32 = table("expected")[start:stop]
             if recording.id == self.recordings[0].id:
                 return expected
-            return from_ordered(ordered(expected) + group[f"recordings/{recording.id}"][start:stop].astype(np.int32))
+            return from_ordered(ordered(expected) + table(f"recordings/{recording.id}")[start:stop].astype(np.int32))
 
     def read_draws(self, d_model: int, start: int, stop: int) -> NDArray[np.uint32]:
         """Return the draws behind the tables, uint32 of shape ``(stop - start, rows, d_model)``."""
-        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
-            draws: NDArray[np.uint32] = file[f"d_model={d_model}/draw"][start:stop]
+        with self._tables(d_model) as table:
+            draws: NDArray[np.uint32] = table("draw")[start:stop]
             return draws
+
+    @contextmanager
+    def _tables(self, d_model: int) -> Iterator[Callable[[str], Dataset]]:
+        """Open the file and yield what returns a table of ``d_model``, whose form is checked: it may have changed."""
+        shape = (len(self.manifest.axes["seed"]), self.manifest.rows, d_model)
+        with opened(self.path, kind="golden file", remedy=REMEDY) as file:
+            yield lambda name: _plain(file, f"d_model={d_model}/{name}", _dtypes(name), shape)
 
     def _block(self, d_model: int, start: int) -> Block:
         stop = start + _block_seeds(self.manifest.rows, d_model)
-        with opened(self.path, kind="golden file", remedy=_REMEDY) as file:
-            group = file[f"d_model={d_model}"]
+        with self._tables(d_model) as table:
 
             def flat(name: str) -> NDArray[Any]:
-                table: NDArray[Any] = group[name][start:stop]
-                return table.reshape(len(table), -1)
+                rows = table(name)[start:stop]
+                return rows.reshape(len(rows), -1)
 
             expected = flat("expected")
             zero = np.zeros(expected.shape, np.int8)
@@ -188,6 +206,7 @@ class Golden:
             stacked = np.stack([d.astype(np.int32) for d in differences], axis=1)
             known = Known(
                 expected=expected,
+                shape=expected.shape,
                 features=d_model,
                 draw=flat("draw"),
                 **{name: flat(name) for name in INTERVALS},
@@ -196,7 +215,7 @@ class Golden:
             )
         impossible = _impossible(known)
         if impossible:
-            raise VectorsError(self.path, f"holds what cannot be, in d_model={d_model}: {impossible}", remedy=_REMEDY)
+            raise VectorsError(self.path, f"holds what cannot be, in d_model={d_model}: {impossible}", remedy=REMEDY)
         return Block(known=known, start=start)
 
 
@@ -226,6 +245,7 @@ def prefix(tables: Known, row: int, length: int) -> Known:
     return replace(
         tables,
         expected=tables.expected[row, :length],
+        shape=(length,),
         draw=tables.draw[row, :length],
         accept_below=tables.accept_below[row, :length],
         accept_above=tables.accept_above[row, :length],
@@ -247,15 +267,24 @@ def dataset_shapes(manifest: Manifest) -> Iterator[tuple[str, tuple[str, ...], t
         yield f"axes/{axis}", ("<i8",), (len(values),)
     for d_model in manifest.axes["d_model"]:
         shape = (len(manifest.axes["seed"]), manifest.rows, d_model)
-        yield f"d_model={d_model}/expected", ("<f4",), shape
-        yield f"d_model={d_model}/draw", ("<u4",), shape
-        for name in INTERVALS:
-            yield f"d_model={d_model}/{name}", _UNSIGNED, shape
-        for recording in manifest.recordings[1:]:
-            yield f"d_model={d_model}/recordings/{recording.id}", _SIGNED, shape
+        for name in ("expected", "draw", *INTERVALS, *(f"recordings/{r.id}" for r in manifest.recordings[1:])):
+            yield f"d_model={d_model}/{name}", _dtypes(name), shape
 
 
-def content_digest(file: h5py.File, manifest: Manifest) -> str:
+def _dtypes(table: str) -> tuple[str, ...]:
+    if table.startswith("recordings/"):
+        return _SIGNED
+    return {"expected": ("<f4",), "draw": ("<u4",)}.get(table, _UNSIGNED)
+
+
+class Datasets(Protocol):
+    """An open golden file: one that is read, or one that is being written."""
+
+    def __getitem__(self, name: str, /) -> Rows:
+        """Return the dataset of this name."""
+
+
+def content_digest(file: Datasets, manifest: Manifest) -> str:
     """Return the SHA-256 of everything in an open golden file, the manifest's own digest field left empty."""
     digest = ContentDigest()
     digest.text("manifest", replace(manifest, content_sha256="").to_json())
@@ -268,45 +297,34 @@ def _block_seeds(rows: int, d_model: int) -> int:
     return max(1, _BLOCK_ELEMENTS // (rows * d_model))
 
 
-def _checked_manifest(path: Path, file: h5py.File) -> Manifest:
-    found = file.attrs.get("format")
-    if not isinstance(found, str) or found != FORMAT:
-        raise VectorsError(path, f"is an HDF5 file but no golden file (format {found!r:.40})", remedy=_REMEDY)
-    version = file.attrs.get("format_version")
-    if not isinstance(version, int | np.integer) or version != FORMAT_VERSION:
-        raise VectorsError(
-            path,
-            f"has format version {version!s:.20}, and this posvec reads version {FORMAT_VERSION}",
-            remedy="use the posvec that the file came with, or make it anew with `posvec generate`",
-        )
-    try:
-        text = read_manifest_text(file)
-        data = json.loads(text)
-    except DAMAGE as error:
-        raise VectorsError(path, f"its manifest cannot be read ({error!s:.120})", remedy=_REMEDY) from error
-    try:
-        manifest = Manifest.from_dict(data)
-        if manifest.to_json() == text:
-            return manifest
-        problem = "contradicts itself or is not in its normal form"
-    except (KeyError, TypeError, ValueError) as error:
-        problem = f"is not valid: {error!s:.200}".rstrip(".")
-    # Only a manifest that is wrong is held against the schema, which names what is: that takes 0.1 s to load.
-    from posvec.schemas.validate import violation
+def parse_manifest(path: Path, text: str) -> Manifest:
+    """Return the manifest in the golden file ``path``, whose text this is.
 
-    broken = violation(data, SCHEMA_FILE)
-    if broken is not None:
-        problem = f"violates {SCHEMA_FILE} at {broken}"
-    raise VectorsError(path, f"its manifest {problem}", remedy=_REMEDY)
+    Raises:
+        VectorsError: It is no JSON, violates the schema, contradicts itself, or is not in its normal form.
+
+    """
+    return parse(path, text, Manifest.from_dict, SCHEMA_FILE)
 
 
-def _check_datasets(file: h5py.File, manifest: Manifest) -> None:
+def _plain(file: PlainFile, name: str, dtypes: tuple[str, ...], shape: tuple[int, ...]) -> Dataset:
+    dataset = file[name]
+    if dataset.shape != shape:
+        raise NotPlain(f"{name} has shape {dataset.shape}, not {shape}")
+    if dataset.dtype.str not in dtypes:
+        raise NotPlain(f"{name} has dtype {dataset.dtype.str}, not {' or '.join(dtypes)}")
+    return dataset
+
+
+def _check_datasets(file: PlainFile, manifest: Manifest) -> None:
+    stored = 0
     for name, dtypes, shape in dataset_shapes(manifest):
-        dataset = plain_dataset(file, name, None, shape)
-        if dataset.dtype.str not in dtypes:
-            raise ValueError(f"{name} has dtype {dataset.dtype.str}, not {' or '.join(dtypes)}")
+        stored += _plain(file, name, dtypes, shape).stored
+        # Many datasets that share their bytes would take any time to unpack.
+        if stored > file.size:
+            raise NotPlain(f"its datasets, up to {name}, overlap")
     for name, axis in manifest.axes.items():
         dataset = file[f"axes/{name}"]
         for start in range(0, len(axis), _BLOCK_ELEMENTS):
             if dataset[start : start + _BLOCK_ELEMENTS].tolist() != axis.slice(start, start + _BLOCK_ELEMENTS):
-                raise ValueError(f"axes/{name} does not hold what the manifest says")
+                raise NotPlain(f"axes/{name} does not hold what the manifest says")

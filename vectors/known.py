@@ -23,9 +23,10 @@ class Known:
     The integer arrays count float32 steps (ULP) from ``expected``; ``below`` is towards negative infinity.
 
     Attributes:
-        expected: float32, shape ``(n,)``.
+        expected: float32 (of some suites int32), shape ``(n,)``.
+        shape: Shape of the array that the function returns.
         features: Elements per position (``d_model``), so that an index can be shown as position and feature.
-        draw: uint32, shape ``(n,)``: the 23-bit draw behind each element.
+        draw: uint32, shape ``(n,)``: the 23-bit draw behind each element; empty where there are no random draws.
         accept_below, accept_above: shape ``(n,)``: the accept interval is
             ``expected - accept_below … expected + accept_above``.
         cell_below, cell_above: shape ``(n,)``: the part of the draw's own cell inside the accept interval.
@@ -36,6 +37,7 @@ class Known:
     """
 
     expected: Float32
+    shape: tuple[int, ...]
     features: int
     draw: NDArray[np.uint32]
     accept_below: NDArray[Any]
@@ -54,8 +56,8 @@ class Vectors(Protocol):
         """The function under test and its contract."""
 
     @property
-    def stream(self) -> Stream:
-        """Which integers a seed gives."""
+    def stream(self) -> Stream | None:
+        """Which integers a seed gives; None where no random draws are behind the values."""
 
     @property
     def name(self) -> str:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 Float32 = NDArray[np.float32]
 Int32 = NDArray[np.int32]
 Int64 = NDArray[np.int64]
+Values = Float32 | Int32
+"""What functions under test return."""
 
 
 def ordered(values: NDArray[Any]) -> Int32:

@@ -15,7 +15,10 @@ from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
 COMMANDS = {
     "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),
     "show": ("posvec.verifier.commands.show:show", "Print the golden values of one case, for any seed."),
+    "mistakes": ("posvec.verifier.commands.mistakes:mistakes", "List the known mistakes, or explain one."),
+    "selftest": ("posvec.verifier.commands.selftest:selftest", "Verify implementations whose verdict is known."),
     "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
+    "suites": ("posvec.verifier.commands.suites:suites", "List the functions that there are golden vectors of."),
     "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
     "scaffold": ("posvec.verifier.commands.scaffold:scaffold", "Write a program that lacks only its function."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
@@ -61,8 +64,10 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """Golden vectors for learned position embeddings, and the verdict on any implementation.
 
-    Exit status: 0 conforms (or equal, or holds), 1 does not, 2 usage, 3 could not judge, 130 interrupted.
-    """
+    \b
+    Exit status: 0 conforms (or equal, or holds), 1 does not, 2 usage,
+    3 could not judge, 130 interrupted.
+    """  # noqa: D301 - \b, a backspace, tells click to keep the lines
 
 
 def main() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.schemas.report import CaseResult, Elements, Outcome, safe_text
 from posvec.vectors.known import Known, Vectors
-from posvec.vectors.ulp import Float32
-from posvec.verifier.layout import judge_layout
+from posvec.vectors.ulp import Float32, Values
+from posvec.verifier.layout import Came, judge_layout
 from posvec.verifier.levels import Comparison, cell_allowance, compare, failing
 from posvec.verifier.match import Match
 
@@ -28,12 +30,22 @@ _STOPPED: dict[str, Outcome] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One case with its outcome and, where values could be compared, how they compare."""
+    """One case with its outcome and, where values could be compared, how they compare; else what came instead.
+
+    ``memory_order`` is that of the array that came: ``C``, ``F``, ``strided``, or empty.
+    """
 
     case: Case
     result: CaseResult
     comparison: Comparison | None = None
-    values: Float32 | None = None
+    values: Values | None = None
+    came: Came | None = None
+    memory_order: str = ""
+
+    @property
+    def floats(self) -> Float32 | None:
+        """The values of a suite whose function returns float32."""
+        return None if self.values is None else self.values.astype(np.float32, copy=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +69,18 @@ class RunJudgement:
 def judge_case(case: Case, answer: Answer, vectors: Vectors, match: Match, *, build: int | None = None) -> Judged:
     """Judge one answer; the known values of its case are looked up here, after the answer has come."""
     stopped = _STOPPED.get(answer.kind)
+    if case.must_raise and stopped in (None, "error"):
+        if stopped is not None:
+            return _judged(case, answer, "pass", "")
+        what = f"an array of shape {answer.shape}" if answer.kind == "array" else "something"
+        return _judged(case, answer, "value", f"{what} came, and on these arguments the function must raise")
     if stopped is not None:
         return _judged(case, answer, stopped, answer.detail)
     known = vectors.known(case)
-    layout = judge_layout(answer, suite=vectors.suite, case=case, length=known.expected.size)
+    layout = judge_layout(answer, suite=vectors.suite, case=case, shape=known.shape)
     if layout.problem is not None or layout.values is None:
         detail = (layout.problem or "") + _loosely(layout.loosely, known, match)
-        return _judged(case, answer, "layout", detail)
+        return replace(_judged(case, answer, "layout", detail), came=layout.came)
     comparison = compare(layout.values, known, build=build)
     outcome: Outcome = "pass"
     detail = ""
@@ -77,7 +94,7 @@ def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
     """Judge what only the whole run can tell, and return every case with its final outcome."""
     cases = list(judged)
     failed = {one.case.id for one in cases if one.case.coercion is None and one.result.outcome not in _FINE}
-    cases = [_coerced(one, failed) for one in cases]
+    cases = _raising([_coerced(one, failed) for one in cases])
     deciding = [one for one in cases if one.case.coercion is None] or cases
     counted = [one.comparison for one in deciding if one.comparison is not None]
     elements = Elements(
@@ -104,7 +121,7 @@ def judge_run(judged: Iterable[Judged], match: Match) -> RunJudgement:
 def levels_held(run: RunJudgement) -> tuple[str, ...]:
     """Return every level that holds in all cases that decide; none unless each ran and had the right layout."""
     deciding = [one for one in run.cases if one.case.coercion is None] or run.cases
-    if any(one.comparison is None for one in deciding) or not run.elements.compared:
+    if any(one.comparison is None and not _raised_as_due(one) for one in deciding) or not run.elements.compared:
         return ()
     held = []
     if run.elements.unexplained == 0:
@@ -123,7 +140,7 @@ def _judged(
     detail: str,
     *,
     comparison: Comparison | None = None,
-    values: Float32 | None = None,
+    values: Values | None = None,
 ) -> Judged:
     result = CaseResult(
         id=case.id,
@@ -133,7 +150,29 @@ def _judged(
         detail=safe_text(detail, limit=_DETAIL_LIMIT),
         max_ulp=comparison.max_ulp if comparison else None,
     )
-    return Judged(case=case, result=result, comparison=comparison, values=values)
+    return Judged(case=case, result=result, comparison=comparison, values=values, memory_order=answer.memory_order)
+
+
+def _raised_as_due(one: Judged) -> bool:
+    return one.case.must_raise and one.result.outcome == "pass"
+
+
+def _raising(cases: list[Judged]) -> list[Judged]:
+    """Fail a case that must raise, and does, where its neighbour raises as well: it proves nothing then."""
+    outcomes = {one.case.id: one.result.outcome for one in cases}
+    return [
+        replace(
+            one,
+            result=replace(
+                one.result,
+                outcome="error",
+                detail=f"it must raise here, and it also raised in {one.case.neighbour}, where it must not",
+            ),
+        )
+        if _raised_as_due(one) and outcomes.get(one.case.neighbour or "") == "error"
+        else one
+        for one in cases
+    ]
 
 
 def _coerced(one: Judged, failed: set[str]) -> Judged:
@@ -161,17 +200,20 @@ def _beyond_cells(one: Judged, match: Match) -> Judged:
     return replace(one, result=replace(one.result, outcome="value", detail=detail))
 
 
-def _first_wrong(values: Float32, known: Known, wrong: list[int]) -> str:
+def _first_wrong(values: Values, known: Known, wrong: list[int]) -> str:
     """Say how many elements fail, and what came and was due at the first of them."""
     index = wrong[0]
+    where = f"position {index // known.features}, feature {index % known.features}"
+    if len(known.shape) != 1:
+        where = f"index {list(map(int, np.unravel_index(index, known.shape)))}"
     return (
-        f"{len(wrong)} of {values.size} elements; the first at position {index // known.features}, feature "
-        f"{index % known.features}: expected {known.expected[index]!s}, got {values[index]!s}"
+        f"{len(wrong)} of {values.size} elements; the first at {where}: expected {known.expected[index]!s}, "
+        f"got {values[index]!s}"
     )
 
 
 def _loosely(values: Float32 | None, known: Known, match: Match) -> str:
-    if values is None or not values.size:
+    if values is None or not values.size or known.expected.dtype.kind != "f":
         return ""
     comparison = compare(values, known)
     if comparison.holds(match):

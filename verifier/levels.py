@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.vectors.known import Known
-from posvec.vectors.ulp import Float32, Int64, ordered
+from posvec.vectors.ulp import Int64, Values, ordered
 from posvec.verifier.match import Match
 
 NOT_FINITE: Final = 1 << 40
@@ -52,7 +52,7 @@ class Comparison:
         return self.max_ulp <= match.ulp
 
 
-def compare(got: Float32, known: Known, *, build: int | None = None) -> Comparison:
+def compare(got: Values, known: Known, *, build: int | None = None) -> Comparison:
     """Compare a flat float32 array with what is known about it; ``build`` asks for one recording's bytes alone."""
     n = got.size
     if n == 0:
@@ -92,8 +92,11 @@ def _mask(flags: NDArray[np.bool_]) -> int:
     return sum(1 << index for index in np.flatnonzero(flags).tolist())
 
 
-def differences(got: Float32, known: Known) -> Int64:
-    """Return ``got - expected`` in float32 steps; :data:`NOT_FINITE` where ``got`` is NaN or infinite."""
+def differences(got: Values, known: Known) -> Int64:
+    """Return ``got - expected`` in float32 steps, or in ones; :data:`NOT_FINITE` where ``got`` is not finite."""
+    if known.expected.dtype.kind == "i":
+        whole: Int64 = got.astype(np.int64) - known.expected.astype(np.int64)
+        return whole
     difference = ordered(got).astype(np.int64) - ordered(known.expected)
     return np.where(np.isfinite(got), difference, NOT_FINITE)
 
@@ -103,7 +106,7 @@ def outside(difference: Int64, below: NDArray[Any], above: NDArray[Any]) -> NDAr
     return (difference < -below.astype(np.int64)) | (difference > above)
 
 
-def failing(got: Float32, known: Known, match: Match, *, build: int | None = None) -> list[int]:
+def failing(got: Values, known: Known, match: Match, *, build: int | None = None) -> list[int]:
     """Return the indices of the elements that fail the level, in order."""
     difference = differences(got, known)
     if match.kind == "equivalent":

@@ -9,6 +9,7 @@ from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument
 from posvec.schemas.manifest import Recording
 from posvec.schemas.suite import Suite
+from posvec.vectors.case_golden import CaseGolden
 from posvec.vectors.golden import Golden
 from posvec.vectors.known import Known, Vectors
 from posvec.verifier.match import Match
@@ -40,7 +41,7 @@ class Request:
     match: Match
     vectors: Sequence[Vectors]
     vectors_facts: dict[str, str]
-    golden: Golden
+    golden: Golden | CaseGolden
     build: str | None = None
     select: str | None = None
     quick: bool = False
@@ -118,6 +119,8 @@ def find_recording(name: str | None, recordings: Sequence[Recording]) -> Recordi
         names += [n for build in recording.builds for n in (build.id, build.label)]
         if wanted in (n.casefold() for n in names):
             return recording
+    if not recordings:
+        raise InvalidArgument("--build", name, "left out: these vectors record no builds")
     labels = sorted({build.label for recording in recordings for build in recording.builds})
     known = labels or [a for recording in recordings for a in recording.arithmetics]
     raise InvalidArgument("--build", name, f"a recorded build such as {known[0]!r}", hint="`posvec info` lists them")

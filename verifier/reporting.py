@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,9 +11,8 @@ import numpy as np
 
 from posvec.schemas.cpu import OF_INTEREST, cpu_flags
 from posvec.schemas.errors import TargetUnavailable, VectorsError, shorten
-from posvec.schemas.report import Behaviour, Failure, Report, safe_text
-from posvec.verifier.decode import explain_element, explain_run
-from posvec.verifier.digits import short_digits
+from posvec.schemas.report import Behaviour, Diagnosis, Failure, Report, safe_text
+from posvec.verifier.decode import explain_element
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
@@ -20,6 +20,7 @@ from posvec.verifier.plan import Plan
 from posvec.verifier.running.process import CHILD
 from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
+from posvec.verifier.text import counted
 from posvec.verifier.verdict import (
     Environment,
     Verdict,
@@ -41,6 +42,7 @@ class Observed:
         output: What it printed: untrusted.
         notes: What it was seen to do with golden files.
         restarts: How often its process was started again.
+        stopped: Why the run was given up, or an empty text.
         seconds: Wall times.
         interrupted: Whether the run was interrupted.
         problem: Why nothing could be judged, if so.
@@ -53,6 +55,7 @@ class Observed:
     output: str
     notes: tuple[str, ...]
     restarts: int
+    stopped: str
     seconds: Mapping[str, float]
     interrupted: bool
     problem: TargetUnavailable | VectorsError | None
@@ -80,11 +83,15 @@ def build_report(plan: Plan, observed: Observed) -> Report:
             causes=causes,
         )
     notes += run_notes(run, request.match)
-    notes += _findings(plan, run)
+    notes += _memory_notes(run)
     notes += _behaviour_notes(behaviour)
+    notes += _stopped_note(run, observed.stopped)
     notes += [_seen(note, request.target) for note in observed.notes]
     if request.strict and not plan.selection.coercion and plan.suite.coercion and isinstance(request.target, Target):
         notes.append("--strict, but no coercion case was selected: run without --select to check them.")
+    began = time.monotonic()
+    diagnosis = _diagnosis(plan, run, observed)
+    seconds = dict(observed.seconds) | ({"diagnosis": time.monotonic() - began} if diagnosis is not None else {})
     details = observed.problem.details if isinstance(observed.problem, TargetUnavailable) else ""
     return Report(
         verdict=verdict.code,
@@ -100,6 +107,7 @@ def build_report(plan: Plan, observed: Observed) -> Report:
         results=tuple(one.result for one in run.cases),
         total=plan.selection.total,
         failure=_failure(plan, run),
+        diagnosis=diagnosis,
         notes=tuple(notes),
         behaviour=behaviour,
         environment={
@@ -108,7 +116,7 @@ def build_report(plan: Plan, observed: Observed) -> Report:
         },
         output=safe_text(_without_our_frames(details or observed.output)),
         restarts=observed.restarts,
-        seconds=observed.seconds,
+        seconds=seconds,
     )
 
 
@@ -148,33 +156,45 @@ def _with_element(plan: Plan, failure: Failure, judged: Judged) -> Failure:
         return failure
     index = wrong[0]
     got, expected = judged.values[index], known.expected[index]
-    explanation = explain_element(judged.values, known, index)
+    explanation = explain_element(judged.values.astype(np.float32), known, index) if known.draw.size else ""
+    flat = len(known.shape) == 1
     return replace(
         failure,
-        detail=explanation or failure.detail,
-        position=index // known.features,
-        feature=index % known.features,
+        detail=explanation or (failure.detail if known.draw.size else ""),
+        position=index // known.features if flat else None,
+        feature=index % known.features if flat else None,
+        index=tuple(map(int, np.unravel_index(index, known.shape))),
         expected=str(expected),
-        expected_hex=float(expected).hex(),
+        expected_hex=_hex(expected),
         expected_bits=_bits(expected),
         got=str(got),
-        got_hex=float(got).hex(),
+        got_hex=_hex(got),
         got_bits=_bits(got),
         ulp=int(differences(judged.values, known)[index]),
         more_elements=len(wrong) - 1,
     )
 
 
-def _findings(plan: Plan, run: RunJudgement) -> list[str]:
-    pairs = [
-        (one.case, one.values, plan.known(one.case))
-        for one in run.cases
-        if one.case.coercion is None and one.values is not None and one.result.outcome in ("value", "rounding")
-    ]
-    if not pairs:
-        return []
-    short = short_digits([(values, known) for _, values, known in pairs])
-    return [short] if short is not None else explain_run(pairs, stream=plan.request.vectors[0].stream)
+def _diagnosis(plan: Plan, run: RunJudgement, observed: Observed) -> Diagnosis | None:
+    """Return what is wrong with a failing run; nothing of the catalogue is loaded for any other."""
+    stream = plan.request.vectors[0].stream
+    if stream is None or (
+        not any(one.result.outcome in FAILURES for one in run.cases)
+        and not (plan.request.strict and observed.behaviour.failed)
+    ):
+        return None
+    from posvec.verifier.mistakes.diagnose import Run, diagnose
+
+    return diagnose(
+        Run(
+            judged=run.cases,
+            known=plan.known,
+            cases=[case for vectors in plan.request.vectors for case in vectors.cases()],
+            stream=stream,
+            environment=observed.environment,
+            behaviour=observed.behaviour,
+        )
+    )
 
 
 def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
@@ -183,6 +203,7 @@ def _behaviour_notes(behaviour: Behaviour) -> Iterator[str]:
         (behaviour.repeat, "The same call made twice in a row gave different bytes"),
         (behaviour.order, "What a call returns depends on the calls before it"),
         (behaviour.aliasing, "A later call changed an array that an earlier call had returned"),
+        (behaviour.mutation, "The function wrote to an array that it was given"),
     ):
         if ids:
             yield f"{what} (in {len(ids)} of {behaviour.checked} cases, first {shorten(ids[0])})."
@@ -193,13 +214,37 @@ def _without_our_frames(output: str) -> str:
     return "\n".join(line for line in output.split("\n") if str(CHILD) not in line)
 
 
+def _memory_notes(run: RunJudgement) -> Iterator[str]:
+    """Say which arrays do not lie in memory in the order of their elements: a C program would read them wrong."""
+    for order, how in (
+        ("F", "in column-major (Fortran) order"),
+        ("strided", "with gaps or out of order (strided)"),
+    ):
+        found = [one.result.id for one in run.cases if one.memory_order == order]
+        if found:
+            yield (
+                f"{counted(len(found), 'array')} came {how} in memory, first {shorten(found[0])}: what was judged is "
+                "the order of the elements, not of the memory."
+            )
+
+
+def _stopped_note(run: RunJudgement, stopped: str) -> Iterator[str]:
+    unrun = sum(one.result.outcome == "not-run" for one in run.cases if one.case.coercion is None)
+    if stopped and unrun:
+        yield safe_text(f"{counted(unrun, 'case')} {'was' if unrun == 1 else 'were'} {stopped}.", limit=1000)
+
+
 def _cpu() -> str:
     # The target runs on this machine, so what its CPU has need not be taken from the target's word.
     return " ".join(flag for flag in OF_INTEREST if flag in cpu_flags())
 
 
-def _bits(value: object) -> str:
-    return f"0x{int(np.asarray(value, np.float32).view(np.uint32)):08x}"
+def _hex(value: np.generic) -> str:
+    return float(value).hex() if value.dtype.kind == "f" else hex(int(value))
+
+
+def _bits(value: np.generic) -> str:
+    return f"0x{int(value.view(np.uint32)):08x}"
 
 
 def _shown(value: str | bool | None) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 
 from posvec.schemas.errors import InvalidArgument, OutputError
-from posvec.schemas.report import CaseResult, Report
+from posvec.schemas.report import CaseResult, Diagnosis, Report
 from posvec.vectors.replace import probe_folder, replacing
 
 _ATTRIBUTE_LIMIT = 1000
@@ -84,6 +84,8 @@ def to_junit(report: Report) -> bytes:
     """Return the report as JUnit XML: a test case a case; coercion failures count only where they decide."""
     from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
+    said = _legal(report.diagnosis.sentence) if report.diagnosis is not None else ""
+
     def entry(result: CaseResult) -> TestCase:
         case = TestCase(_legal(result.id), classname=_legal(report.vectors["name"]), time=round(result.seconds, 6))
         message, detail = (
@@ -103,13 +105,15 @@ def to_junit(report: Report) -> bytes:
             element = Error(message, result.outcome)
         else:
             return case
-        element.text = detail
+        element.text = detail if result.coercion or not said else f"{detail}\n{said}".strip()
         case.result = [element]
         return case
 
     suite = TestSuite(_legal(f"posvec {report.vectors['name']}"))
     suite.add_property("verdict", _legal(report.sentence))
     suite.add_property("target", _legal(report.target))
+    if report.diagnosis is not None:
+        suite.add_property("diagnosis", _legal("\n".join(_diagnosis_lines(report.diagnosis))))
     suite.add_property("level_asked", report.level_asked)
     suite.add_property("levels_held", " ".join(report.levels_held))
     suite.add_testcases([entry(result) for result in report.results])
@@ -121,6 +125,17 @@ def to_junit(report: Report) -> bytes:
     buffer = BytesIO()
     xml.write(buffer)
     return buffer.getvalue()
+
+
+def _diagnosis_lines(diagnosis: Diagnosis) -> Iterator[str]:
+    yield diagnosis.sentence
+    for explanation in diagnosis.explanations:
+        yield explanation.evidence
+        for mistake in explanation.mistakes:
+            yield f"{mistake.id}: {mistake.title}. {mistake.why} {mistake.fix}"
+            if mistake.code:
+                yield mistake.code
+    yield from filter(None, (diagnosis.separate, *diagnosis.facts))
 
 
 WRITERS: dict[str, Callable[[Report], bytes]] = {"json": to_json, "junit": to_junit}

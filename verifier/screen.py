@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from posvec.schemas.report import OUTCOMES, CaseResult, Failure, Report
+from posvec.schemas.report import OUTCOMES, CaseResult, Diagnosis, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
+from posvec.verifier.running.endings import FAILURES_IN_A_ROW, FAILURES_IN_ALL
 from posvec.verifier.text import counted, percent, row, terminal_width
 
 _OUTPUT_LINES = 20
@@ -30,6 +31,8 @@ def print_report(report: Report) -> None:
 def _lines(report: Report, width: int) -> Iterator[str]:
     for note in report.notes:
         yield from textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+    if report.diagnosis is not None:
+        yield from _diagnosis(report.diagnosis, width)
     yield ""
     yield from row("target", report.target, width)
     yield from row("against", _against(report), width)
@@ -45,7 +48,9 @@ def _lines(report: Report, width: int) -> Iterator[str]:
     if report.behaviour.checked or report.behaviour.skipped:
         yield from row("behaviour", _behaviour(report), width)
     if report.restarts:
-        yield from row("restarts", f"the target's process was started again {counted(report.restarts, 'time')}", width)
+        again = f"the target's process was started again {counted(report.restarts, 'time')}"
+        most = f"(at most {FAILURES_IN_ALL}, {FAILURES_IN_A_ROW} in a row)"
+        yield from row("restarts", f"{again} after crashes or timeouts {most}", width)
     yield from row("ran on", _environment(report), width)
     yield from row("time", ", ".join(f"{name} {seconds:.2f} s" for name, seconds in report.seconds.items()), width)
     if report.failure is not None:
@@ -59,6 +64,28 @@ def _lines(report: Report, width: int) -> Iterator[str]:
             yield f"  | … {len(lines) - _OUTPUT_LINES} lines before …"
         for line in lines[-_OUTPUT_LINES:]:
             yield f"  | {line[:400]}"
+
+
+def _diagnosis(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    yield ""
+    yield from textwrap.wrap(diagnosis.sentence, width, break_long_words=False, break_on_hyphens=False)
+    several = len(diagnosis.explanations) > 1
+    for number, explanation in enumerate(diagnosis.explanations, start=1):
+        if several:
+            yield f"  ({number}) {' and '.join(mistake.id for mistake in explanation.mistakes)}"
+        yield from row("evidence", explanation.evidence, width)
+        for mistake in explanation.mistakes:
+            if several or len(explanation.mistakes) > 1:
+                yield from row("mistake", f"{mistake.title}.", width)
+            yield from row("why", mistake.why, width)
+            yield from row("change", mistake.fix, width)
+            for position, line in enumerate(mistake.code.splitlines()):
+                yield f"  {'' if position else 'code':<11}{line}"
+        yield from row("more", "; ".join(f"posvec mistakes {mistake.id}" for mistake in explanation.mistakes), width)
+    if diagnosis.separate:
+        yield from row("to tell", diagnosis.separate, width)
+    for fact in diagnosis.facts:
+        yield from textwrap.wrap(fact, width, initial_indent="  - ", subsequent_indent="    ", break_long_words=False)
 
 
 def _against(report: Report) -> str:
@@ -80,7 +107,7 @@ def _elements(report: Report) -> str:
         return f"{text}, all bit-identical to the expected ones"
     most = "not all finite" if elements.max_ulp >= NOT_FINITE else f"at most {elements.max_ulp:,} ULP"
     text += f", {percent(elements.differing, elements.compared)} not bit-identical to the expected ones ({most})"
-    if elements.unexplained:
+    if elements.unexplained and report.vectors["stream"]:
         text += f", {percent(elements.unexplained, elements.compared)} given by no recorded build"
     return text
 
@@ -128,7 +155,10 @@ def _environment(report: Report) -> str:
 def _failure(failure: Failure, width: int) -> Iterator[str]:
     yield f"First failure: {failure.case} ({failure.outcome})"
     if failure.expected is not None:
-        yield f"  at position t={failure.position}, feature d={failure.feature}"
+        if failure.position is not None:
+            yield f"  at position t={failure.position}, feature d={failure.feature}"
+        else:
+            yield f"  at index {list(failure.index or ())}"
         yield f"  expected  {failure.expected:<24} {failure.expected_hex:<26} {failure.expected_bits}"
         yield f"  got       {failure.got:<24} {failure.got_hex:<26} {failure.got_bits}"
         if failure.ulp is not None and abs(failure.ulp) < NOT_FINITE:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 from posvec.schemas.case import Case, Coercion
 from posvec.schemas.errors import InvalidArgument
@@ -73,13 +74,15 @@ def quick_subset(cases: Sequence[Case], limit: int = QUICK_CASES) -> tuple[Case,
     Walks all axes at once, so that after as many cases as the longest axis has values, all have been seen.
     """
     if len(cases) <= limit:
-        return tuple(sorted(cases, key=lambda case: 0 in case.args.values() and case.args.get("T") == 0))
-    names = list(cases[0].args)
-    values = {name: list(dict.fromkeys(case.args[name] for case in cases)) for name in names}
+        return tuple(sorted(cases, key=lambda case: case.coordinates.get("T") == 0))
+    names = list(cases[0].coordinates)
+    values: dict[str, list[Any]] = {
+        name: list(dict.fromkeys(case.coordinates.get(name) for case in cases)) for name in names
+    }
     if math.prod(map(len, values.values())) != len(cases):
         return _first_to_cover(cases, limit)
     axes = {name: _spread(values[name], limit) for name in names}
-    by_args = {tuple(case.args[name] for name in names): case for case in cases}
+    by_args = {tuple(case.coordinates[name] for name in names): case for case in cases}
     chosen: dict[str, Case] = {}
     for step in range(4 * limit):
         # T starts at its second value: T = 0 proves nothing about values, and failures should show at once.
@@ -93,13 +96,18 @@ def quick_subset(cases: Sequence[Case], limit: int = QUICK_CASES) -> tuple[Case,
 
 
 def _first_to_cover(cases: Sequence[Case], limit: int) -> tuple[Case, ...]:
-    """Return the first cases that have an axis value which none before them has: for cases that are no grid."""
+    """Return the first cases that have an axis value which none before them has: for cases that are no grid.
+
+    Before them come those that must raise, with their neighbours.
+    """
     seen: set[tuple[str, object]] = set()
     chosen: list[Case] = []
-    for case in cases:
-        if len(chosen) < limit and not seen.issuperset(case.args.items()):
+    raising = {name for case in cases if case.must_raise for name in (case.id, case.neighbour)}
+    for case in sorted(cases, key=lambda case: case.id not in raising):
+        new = case.id in raising or not seen.issuperset(case.coordinates.items())
+        if len(chosen) < limit and new:
             chosen.append(case)
-            seen.update(case.args.items())
+            seen.update(case.coordinates.items())
     return tuple(chosen)
 
 

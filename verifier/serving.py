@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from posvec.schemas.protocol import VERSION
+from posvec.verifier.running.child.calling import coerce
 from posvec.verifier.running.child.describe import describe, describe_raised
 
 _NAMES = {"f": "float", "i": "int", "u": "uint", "c": "complex"}
@@ -22,7 +23,7 @@ def serve(function: Callable[..., object], *, name: str = "", version: str = "")
     it is, so that the verdict is the one that the function would get as ``file.py:function``.
 
     Args:
-        function: Called with the arguments of a case, by position, as plain integers.
+        function: Called with the arguments of a case, by position: plain integers, floats and NumPy arrays.
         name: What the program is called in reports. Default: the function's name.
         version: Which version of it this is.
 
@@ -52,7 +53,8 @@ def _call(function: Callable[..., object], arguments: dict[str, Any]) -> dict[st
     """Call the function and return what of the answer follows from it."""
     halves = {f"{name}_{half}" for name in arguments for half in ("lo", "hi")}
     try:
-        header, data = describe(function(*[value for name, value in arguments.items() if name not in halves]))
+        given = coerce([value for name, value in arguments.items() if name not in halves], None)
+        header, data = describe(function(*given))
     except BaseException as error:  # sys.exit in a function under test is its answer too
         return {"error": describe_raised(error)["x"]}
     if header["k"] != "array" or not header["b"]:

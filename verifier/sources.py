@@ -9,6 +9,7 @@ from pathlib import Path
 
 from posvec.schemas.build import Stream
 from posvec.schemas.errors import InvalidArgument
+from posvec.vectors.case_golden import CaseGolden, open_golden
 from posvec.vectors.golden import Golden
 from posvec.vectors.known import Vectors
 
@@ -21,7 +22,7 @@ class Sources:
 
     vectors: Sequence[Vectors]
     facts: dict[str, str]
-    golden: Golden
+    golden: Golden | CaseGolden
 
 
 def find_vectors(
@@ -40,15 +41,17 @@ def find_vectors(
         raise InvalidArgument("--fresh", fresh, f"a number of cases from 1 to {FRESH_LIMIT}")
     if fresh_seed is not None and not 0 <= fresh_seed < 2**64:
         raise InvalidArgument("--fresh-seed", fresh_seed, "within 0..2**64-1")
-    opened = Golden.open(path)
+    opened = open_golden(path)
     if stream is not None and opened.stream != stream:
-        raise InvalidArgument("--stream", stream, f"{opened.stream}, the stream of {opened.path}")
-    facts = {"name": opened.name, "stream": opened.stream, "source": "golden", "fresh_seed": ""}
+        raise InvalidArgument("--stream", stream, f"{opened.stream or 'left out'}, for the vectors of {opened.path}")
+    facts = {"name": opened.name, "stream": opened.stream or "", "source": "golden", "fresh_seed": ""}
     found: list[Vectors] = []
     if fresh is None or golden:
         found.append(opened)
         facts |= {"file": str(opened.path), "content_sha256": opened.manifest.content_sha256}
-    if fresh is not None:
+    if fresh is not None and isinstance(opened, CaseGolden):
+        raise InvalidArgument("--fresh", fresh, f"left out: every case of {opened.name} is in its golden file")
+    if fresh is not None and isinstance(opened, Golden):
         from posvec.vectors.draws import DrawTable
         from posvec.vectors.fresh import FreshVectors
 

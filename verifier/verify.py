@@ -51,24 +51,28 @@ class _Run:
     def __init__(self, plan: Plan, progress: Progress) -> None:
         self._plan, self._progress = plan, progress
         self._seconds: dict[str, float] = {}
+        self._answers: dict[str, Answer] = {}
         self._interrupted = False
 
     def report(self, session: Session) -> Report:
         behaviour = Behaviour()
         problem: TargetUnavailable | VectorsError | None = None
-        with session:
-            try:
+        judged: list[Judged] = []
+        try:
+            with session:
                 session.start()
                 self._seconds["start"] = time.monotonic() - session.launched
                 judged = self._run_cases(session)
                 behaviour = self._behaviour(session, judged)
-            except (TargetUnavailable, VectorsError) as error:
-                problem = error
-                why = "the target could not be loaded" if isinstance(error, TargetUnavailable) else "not judged"
-                judged = [self._judge(case, None, why) for case in self._plan.cases]
-            except KeyboardInterrupt:
-                self._interrupted = True
-                judged = [self._judge(case, None) for case in self._plan.cases]
+            self._plan.request.golden.check_unchanged()  # the target is gone: what is so now stays so
+        except (TargetUnavailable, VectorsError) as error:
+            problem = error
+            why = "the target could not be loaded" if isinstance(error, TargetUnavailable) else "not judged"
+            judged = [self._judge(case, None, why) for case in self._plan.cases]
+        except KeyboardInterrupt:  # at any moment, while the target's processes are ended too
+            session.close()
+            self._interrupted = True
+            judged, problem = self._judge_what_came()
         self._seconds["total"] = time.monotonic() - session.launched
         judged = [
             self._judge(one.case, session.late[one.case.id]) if one.case.id in session.late else one for one in judged
@@ -76,11 +80,12 @@ class _Run:
         # Only now is all in that the target printed: answers come on another pipe.
         observed = Observed(
             judged=judged,
-            behaviour=behaviour,
+            behaviour=Behaviour(skipped="interrupted") if self._interrupted and not behaviour.checked else behaviour,
             environment=dict(session.environment),
             output=session.output.text,
             notes=tuple(session.notes),
             restarts=session.restarts,
+            stopped=session.stopped,
             seconds=self._seconds,
             interrupted=self._interrupted,
             problem=problem,
@@ -96,33 +101,34 @@ class _Run:
         try:
             for start in range(0, len(cases), chunk):
                 part = cases[start : start + chunk]
-                answers = self._answers(session, part, done=start, total=len(cases))
-                self._seconds["cases"] = time.monotonic() - began
+                try:
+                    for answer in session.run(part):
+                        self._answers[answer.case_id] = answer
+                        self._progress.advance(answer.seconds, len(cases) - len(self._answers))
+                finally:
+                    self._seconds["cases"] = time.monotonic() - began
                 self._plan.request.golden.check_unchanged()
-                judged += [self._judge(case, answers.get(case.id)) for case in part]
+                judged += [self._judge(case, self._answers.get(case.id)) for case in part]
                 stop = self._first_failure(judged) if self._plan.request.fail_fast else None
-                if self._interrupted or stop is not None:
-                    why = "interrupted" if self._interrupted else "--fail-fast"
-                    judged = judged if stop is None else judged[: stop + 1]
-                    judged += [self._judge(case, None, why) for case in cases[len(judged) :]]
+                if stop is not None:
+                    del judged[stop + 1 :]
+                    judged += [self._judge(case, None, "--fail-fast") for case in cases[len(judged) :]]
                     break
         finally:
             self._progress.end()
         return judged
 
+    def _judge_what_came(self) -> tuple[list[Judged], VectorsError | None]:
+        """Judge the answers that an interrupted run had given."""
+        try:
+            self._plan.request.golden.check_unchanged()
+        except VectorsError as error:
+            return [self._judge(case, None, "not judged") for case in self._plan.cases], error
+        return [self._judge(case, self._answers.get(case.id)) for case in self._plan.cases], None
+
     def _first_failure(self, judged: Sequence[Judged]) -> int | None:
         failed = (i for i, one in enumerate(judged) if one.result.outcome in FAILURES and one.case.coercion is None)
         return next(failed, None)
-
-    def _answers(self, session: Session, cases: Sequence[Case], *, done: int, total: int) -> dict[str, Answer]:
-        answers: dict[str, Answer] = {}
-        try:
-            for answer in session.run(cases):
-                answers[answer.case_id] = answer
-                self._progress.advance(answer.seconds, total - done - len(answers))
-        except KeyboardInterrupt:
-            self._interrupted = True
-        return answers
 
     def _judge(self, case: Case, answer: Answer | None, why: str = "interrupted") -> Judged:
         if answer is None:
@@ -132,8 +138,6 @@ class _Run:
         return judge_case(case, answer, plan.vectors(case), plan.request.match, build=plan.build_index)
 
     def _behaviour(self, session: Session, judged: Sequence[Judged]) -> Behaviour:
-        if self._interrupted:
-            return Behaviour(skipped="interrupted")
         if self._plan.request.fail_fast and self._first_failure(judged) is not None:
             return Behaviour(skipped="--fail-fast")
         usable = [one for one in judged[: 2 * BEHAVIOUR_CASES] if one.values is not None and one.values.size]
@@ -143,11 +147,7 @@ class _Run:
         if not cases:
             return Behaviour(skipped="no plain case gave values in the right layout")
         began = time.monotonic()
-        try:
-            seen = session.behaviour(cases, earlier)
-        except KeyboardInterrupt:
-            self._interrupted = True
-            return Behaviour(skipped="interrupted")
+        seen = session.behaviour(cases, earlier)
         self._seconds["behaviour"] = time.monotonic() - began
         return Behaviour(
             checked=len(seen.observed),
@@ -155,5 +155,6 @@ class _Run:
             repeat=seen.not_repeatable,
             order=seen.order_dependent,
             aliasing=seen.overwritten,
+            mutation=seen.wrote,
             skipped=safe_text(seen.incomplete or ("" if seen.observed else "no array came again"), limit=1000),
         )

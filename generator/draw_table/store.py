@@ -68,7 +68,16 @@ def write(
         file.attrs["slack_ulp"] = SLACK_ULP
         file.attrs["smallest_gap"] = proof.smallest_gap
         file.attrs["order"] = json.dumps([arithmetic.id for arithmetic in arithmetics])
-        file.attrs["content_sha256"] = draw_file.content_digest(file)
+        file.attrs["content_sha256"] = draw_file.content_digest(_attributes(file))
+
+
+def _attributes(file: h5py.File) -> dict[str, dict[str, str | int]]:
+    def plain(item: h5py.HLObject) -> dict[str, str | int]:
+        return {name: value if isinstance(value, str) else int(value) for name, value in item.attrs.items()}
+
+    attributes = {"/": plain(file)}
+    file.visititems(lambda name, item: attributes.__setitem__(name, plain(item)))
+    return attributes
 
 
 def choose_parents(orders: Mapping[str, Int32], canonical: str) -> dict[str, str]:

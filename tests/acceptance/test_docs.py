@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from posvec.vectors.golden import Golden, table_case
 from tests.acceptance.conftest import ROOT
@@ -33,3 +34,12 @@ def test_the_stages_on_the_page_on_porting_are_those_that_show_prints(posvec):
     page = (ROOT / "docs" / "porting.md").read_text()
     command, block = re.search(r"`posvec (show [^`]*--seed[^`]*)`[^`]*?\n\n((?:    .*\n)+)", page).groups()
     assert re.sub("^    ", "", block, flags=re.MULTILINE) == posvec(*command.split()).out
+
+
+@pytest.mark.slow
+def test_the_first_session_in_the_readme_is_a_real_one(posvec):
+    block = re.search(r"```\n(\$ posvec verify.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+    for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = session.partition("\n")
+        ran = posvec(*command.split()[1:], cwd=ROOT)
+        assert ran.out.startswith(shown.rstrip("\n")), command

@@ -36,6 +36,10 @@ def test_info_finds_damage(posvec, tmp_path):
     path.with_suffix(".json").write_text("{}")
     beside = posvec("info", path)
     assert (beside.status, "is not the manifest of x.h5" in beside.err) == (3, True)
+    path.with_suffix(".json").unlink()
+    os.mkfifo(path.with_suffix(".json"))
+    pipe = posvec("info", path)
+    assert (pipe.status, "is not the manifest of x.h5" in pipe.err) == (3, True)
 
 
 def test_diff_tells_equal_files_from_other_draws(posvec, tmp_path):

@@ -65,6 +65,14 @@ def test_without_jax_everything_but_generate_works(installed, tmp_path):
     verified = posvec("verify", str(EXAMPLES / "numpy_port.py"), "--match", "equivalent")
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert verified.stdout.startswith("EQUIVALENT: same draws")
+    listed = posvec("mistakes", "unfolded-key")
+    assert (listed.returncode, "Flax's key folding" in listed.stdout) == (0, True)
+    tested = posvec("selftest", "--only", "*:unfolded*")
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+    assert "skipped: jax not installed" in " ".join(tested.stdout.split())
+    assert "OK: 2 of 3 implementations are judged as they must be, 1 skipped." in tested.stdout
+    unrun = posvec("selftest", "--only", "nnx_*")
+    assert (unrun.returncode, "NOTHING RUN: all 3 implementations were skipped." in unrun.stdout) == (1, True)
     fresh = posvec("verify", str(EXAMPLES / "numpy_port.py"), "--match", "equivalent", "--fresh", "5")
     assert fresh.returncode == 0
     shown = posvec("show", "--seed", "0", "--d-model", "4", "--T", "1")

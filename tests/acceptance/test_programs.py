@@ -136,7 +136,9 @@ def test_raw_output_is_taken_bit_for_bit(posvec, printing):
 def test_too_few_digits_are_named(posvec, printing):
     ran = posvec("verify", "--select", "*/seed=42/d_model=64/T=2", *printing("print(*('%f' % v for v in values))"))
     assert ran.status == 1
-    assert any("6 digits after the point (%.6f" in note for note in ran.report["notes"])
+    (found,) = ran.report["diagnosis"]["explanations"]
+    assert [mistake["id"] for mistake in found["mistakes"]] == ["too-few-digits"]
+    assert "at most 6 digits after the point, as %.6f of printf prints them" in found["evidence"]
 
 
 def test_the_command_that_a_failure_gives_runs_that_case_alone(posvec, printing):

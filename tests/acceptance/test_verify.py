@@ -60,11 +60,11 @@ def test_an_independent_port_has_the_same_draws_and_is_equivalent(posvec):
     assert posvec("verify", EXAMPLES / "numpy_port.py", "--match", "ulp:2").status == 1
 
 
-def test_a_wrong_key_does_not_conform_and_is_another_stream(posvec):
+def test_a_wrong_key_does_not_conform_and_is_named(posvec):
     ran = posvec("verify", EXAMPLES / "unfolded_key.py", "--select", "*/d_model=4/T=3")
     assert ran.status == 1
     assert ran.out.startswith("NOT CONFORMING: 9 of 9 cases fail (9 value)\n")
-    assert "those of another random stream" in ran.out
+    assert [e["mistakes"][0]["id"] for e in ran.report["diagnosis"]["explanations"]] == ["unfolded-key"]
     failure = ran.report["failure"]
     assert failure["detail"] == "draw 7,949,607 instead of 4,448,874"
     assert (failure["expected_bits"], failure["got_bits"]) == ("0x3ac79a5d", "0x3d04ed46")
@@ -72,14 +72,14 @@ def test_a_wrong_key_does_not_conform_and_is_another_stream(posvec):
 
 
 def test_the_command_that_a_failure_gives_shows_that_failure_alone(posvec, target):
-    path = target(forward("right(seed, T, d_model) * np.float32(2 if T == 7 else 1)"))
+    path = target(forward("right(seed, T, d_model) * np.float32(3 if T == 7 else 1)"))
     ran = posvec("verify", path, "--match", "equivalent")
     words = ran.report["failure"]["reproduce"].split()
     assert words[:2] == ["posvec", "verify"]
     again = posvec(*words[1:])
     assert (again.status, again.report["counts"]["value"], again.report["counts"]["selected"]) == (1, 1, 1)
     assert again.report["failure"]["case"] == ran.report["failure"]["case"]
-    assert "the right draw times 2: the scale differs" in " ".join(again.out.split())
+    assert "the right draw times 3: the scale differs" in " ".join(again.out.split())
 
 
 def test_one_wrong_case_among_all_is_found(posvec, target):
@@ -115,13 +115,15 @@ def test_a_finer_uniform_is_told_by_its_cells(posvec, target, bits, expression):
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ("right(seed, 32, d_model)[-T * d_model :] if T else right(seed, 0, 1)", "in the wrong place: rows"),
-        ("right(seed, T, d_model).reshape(T, d_model).T.ravel()", "the right ones in another order"),
-        ("right(seed + 1, T, d_model)", "those of another random stream: each value is a right one"),
-        ("right(seed, T, d_model) * np.float32(10)", "the right draw times 10: the scale differs"),
-        ("np.zeros(T * d_model, np.float32)", "Every element of the failing cases is 0.0"),
-        ("np.full(T * d_model, np.nan, np.float32)", "are NaN or infinite"),
-        ("right(seed, T, d_model) ** 2", "not draws of this distribution at all"),
+        ("right(seed, 32, d_model).reshape(32, -1)[(np.arange(T) * 7 + 3) % 32].ravel()", "in the wrong place: rows"),
+        ("right(seed, T, d_model)[::-1]", "the right ones in another order"),
+        ("right(seed + 5, T, d_model)", "those of another random stream: each value is a right one"),
+        ("right(seed, T, d_model) * np.float32(7)", "the right draw times 7: the scale differs"),
+        ("np.full(T * d_model, 0.25, np.float32)", "Every element of the failing cases is 0.25"),
+        ("np.full(T * d_model, np.nan, np.float32)", "Every value of the failing cases is NaN"),
+        ("right(seed, T, d_model) / np.float32(0)", "Every value of the failing cases is infinite"),
+        ("right(seed, T, d_model) ** 2", "no constant multiple of the right ones"),
+        ("right(seed, T, d_model) * np.float32(1 if seed < 2 else 3)", "Right for seed = 0 only"),
     ],
 )
 def test_what_failing_values_have_in_common_is_said(posvec, target, expression, says):
@@ -275,6 +277,46 @@ def test_a_golden_file_that_changes_while_the_target_runs_is_noticed(posvec, tar
     assert "was changed or removed while the target ran" in ran.report["verdict"]["sentence"]
 
 
+def test_a_golden_file_that_changes_after_the_cases_is_noticed(posvec, target, tmp_path):
+    golden = tmp_path / "golden.h5"
+    shutil.copy(ROOT / "vectors" / "learned_pos_embed.h5", golden)
+    path = target(
+        "calls = []\n"
+        "def learned_pos_embed_forward(seed, T, d_model):\n"
+        "    calls.append((seed, T, d_model))\n"
+        f"    if calls.count(calls[-1]) == 2: open({str(golden)!r}, 'r+b').write(b'x' * 3000)\n"
+        "    return right(seed, T, d_model)\n"
+    )
+    ran = posvec("verify", path, "--select", "*/seed=0/d_model=4/T=3", "--vectors", golden)
+    assert ran.status == 3
+    assert "was changed or removed while the target ran" in ran.report["verdict"]["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "status", "note"),
+    [
+        (
+            "np.repeat(right(seed, T, d_model), 2)[::2]",
+            0,
+            "2 arrays came with gaps or out of order (strided) in memory",
+        ),
+        (
+            "np.asfortranarray(right(seed, T, d_model).reshape(T, d_model))",
+            1,
+            "in column-major (Fortran) order in memory",
+        ),
+    ],
+)
+def test_arrays_are_judged_in_the_order_of_their_elements_and_that_of_memory_is_told(
+    posvec, target, expression, status, note
+):
+    path = target(forward(expression))
+    ran = posvec("verify", path, "--match", "equivalent", "--select", "*/seed=0/d_model=4/T=[23]")
+    assert ran.status == status
+    assert note in ran.report["notes"][0]
+    assert status == 0 or "the values, read as flat float32, are right" in ran.report["failure"]["detail"]
+
+
 def test_a_coercion_case_alone_decides(posvec, target):
     path = target(forward("right(seed, T, d_model) * np.float32(1 if isinstance(T, int) else 2)"))
     ran = posvec("verify", path, "--match", "equivalent", "--select", "*/d_model=1/T=1/as=str")
@@ -288,6 +330,9 @@ def test_crashes_cost_only_their_case_until_there_are_too_many(posvec, target):
     always = target(forward("__import__('os')._exit(0)"))
     ran = posvec("verify", always, "--select", "*/d_model=2/*")
     assert (ran.report["counts"]["crash"], ran.report["counts"]["not-run"]) == (3, 294)
+    shown = " ".join(ran.out.split())
+    assert "! 294 cases were not run after 3 crashes or timeouts in a row." in shown
+    assert "started again 2 times after crashes or timeouts (at most 10, 3 in a row)" in shown
 
 
 def test_a_case_that_hangs_is_a_timeout(posvec, target):

@@ -6,17 +6,23 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from posvec.generator.cli import generate as command
+from posvec.generator.scratch import remove_leftovers
 from posvec.schemas.errors import PosvecError
+from posvec.schemas.manifest import Manifest
 from posvec.schemas.validate import violation
-from posvec.vectors.golden import Golden
+from posvec.vectors.golden import Golden, content_digest
 
 from .conftest import TINY, generate, start
 
@@ -73,6 +79,54 @@ def test_two_builds_at_once_are_both_recorded_and_neither_drops_what_was_there(f
     assert all(path.name in (FILE, MANIFEST) or "generate-" in path.name for path in folder.iterdir())
 
 
+def test_two_builds_that_end_together_are_both_recorded(folder: Path):
+    both = [start(*TINY, "-o", str(folder), variables=NO_FMA), start(*TINY, "-o", str(folder))]
+    ended = [(process.communicate(timeout=120)[1], process.returncode) for process in both]
+    assert [code for _, code in ended] == [0, 0], ended
+    assert modes(folder) == [("SSE4_2", "eager"), ("SSE4_2", "jit"), ("native", "eager"), ("native", "jit")]
+    assert (folder / MANIFEST).read_text() == Golden.open(folder / FILE).manifest.to_json()
+    assert sorted(path.name for path in folder.iterdir()) == [FILE, MANIFEST]
+
+
+def test_what_other_commands_are_writing_is_not_taken_for_leftovers(folder: Path):
+    """A report of `posvec verify`, say: only a golden file is written with the folder's lock held."""
+    writing, dead = folder / ".report.json.abc.posvec-tmp", folder / f".{FILE}.abc.posvec-tmp"
+    for path in (writing, dead):
+        path.touch()
+    remove_leftovers(folder)
+    assert (writing.exists(), dead.exists()) == (True, False)
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tiny: Path, tmp_path: Path):
+    """Sixteen moments over the whole run of the real command, JAX's start included."""
+    done = tmp_path / "done"
+    shutil.copytree(tiny, done)
+    began = time.monotonic()
+    assert generate(*TINY, "-o", str(done), variables=NO_FMA).returncode == 0
+    seconds = time.monotonic() - began
+    old, new = contents(tiny), contents(done)
+    folder = tmp_path / "golden"
+    ended = []
+    for moment in range(16):
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(tiny, folder)
+        process = start(*TINY, "-o", str(folder), variables=NO_FMA)
+        try:
+            process.wait(timeout=seconds * (moment + 1) / 16)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate()
+        now = contents(folder)
+        assert all(now[name] in (old[name], new[name]) for name in (FILE, MANIFEST))
+        assert all(name.startswith(".") and name.endswith(".posvec-tmp") for name in set(now) - {FILE, MANIFEST})
+        ended.append(process.returncode)
+    assert ended.count(-signal.SIGKILL) > 8
+    assert generate(*TINY, "-o", str(folder), variables=NO_FMA).returncode == 0
+    assert contents(folder) == new
+    assert sorted(path.name for path in folder.iterdir()) == [FILE, MANIFEST]
+
+
 def test_check_judges_the_running_build_by_its_own_recording_or_by_expected(tiny: Path):
     holds = generate("--check", "-o", str(tiny))
     assert (holds.returncode, holds.stdout.splitlines()[0]) == (0, f"{tiny / FILE}: holds")
@@ -80,6 +134,33 @@ def test_check_judges_the_running_build_by_its_own_recording_or_by_expected(tiny
     assert "jit, no FMA" in other.stdout
     assert "is not recorded, and nothing is asked of it" in other.stdout
     assert other.returncode == (1 if "DOES NOT HOLD" in other.stdout else 0)
+
+
+def test_a_file_of_another_suite_or_with_values_that_cannot_be_is_not_checked_or_merged_into(tiny: Path, folder: Path):
+    """Both have the digest that goes with them: someone has edited the file and sealed it again."""
+
+    def edit(change: Callable[[h5py.File, Manifest], Manifest]) -> None:
+        shutil.copy(tiny / FILE, folder / FILE)
+        with h5py.File(folder / FILE, "r+") as file:
+            manifest = change(file, Golden.open(tiny / FILE).manifest)
+            manifest = replace(manifest, content_sha256=content_digest(file, manifest))
+            del file["manifest"]
+            file["manifest"] = np.bytes_(manifest.to_json().encode())
+
+    def other_suite(_: h5py.File, manifest: Manifest) -> Manifest:
+        return replace(manifest, suite=replace(manifest.suite, name="other"))
+
+    def no_number(file: h5py.File, manifest: Manifest) -> Manifest:
+        file["d_model=1/expected"][0, 0, 0] = np.nan
+        return manifest
+
+    for change, said in ((other_suite, "holds"), (no_number, "not finite")):
+        edit(change)
+        for words in (("--check", "-o", str(folder)), (*TINY, "-o", str(folder))):
+            done = generate(*words)
+            assert done.returncode == 3, done.stderr
+            assert said in done.stderr
+            assert len(done.stderr.splitlines()) == 1
 
 
 def test_other_axes_need_force_which_says_what_it_replaced(folder: Path):
@@ -155,11 +236,14 @@ def test_a_folder_that_cannot_be_made_or_written_is_named(tmp_path: Path):
     done = generate(*TINY, "-o", str(tmp_path / "file" / "golden"))
     assert done.returncode == 3
     assert str(tmp_path / "file" / "golden") in done.stderr
-    if os.geteuid() != 0:
-        (tmp_path / "closed").mkdir(mode=0o500)
-        done = generate(*TINY, "-o", str(tmp_path / "closed"))
-        assert done.returncode == 3
-        assert str(tmp_path / "closed") in done.stderr
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    if os.geteuid() == 0:  # who may write anywhere, but not into what the kernel makes up
+        closed = Path("/sys/kernel")
+    done = generate(*TINY, "-o", str(closed))
+    assert done.returncode == 3
+    assert f"{closed} could not be written" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
+import time
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from posvec.schemas.axes import Axis
@@ -62,3 +64,21 @@ def test_an_axis_is_the_distinct_values_in_order(values):
     assert [axis.index(value) for value in distinct] == list(range(len(distinct)))
     assert axis.slice(3, 9) == distinct[3:9]
     assert all((value in axis) == (value in distinct) for value in range(-21, 22))
+
+
+@settings(max_examples=300, derandomize=True, deadline=None, database=None)
+@given(st.lists(st.tuples(st.integers(-20, 20), st.integers(0, 6)), min_size=1, max_size=8))
+def test_ranges_that_overlap_are_each_value_once_in_the_order_given(ranges):
+    axis = Axis.parse(",".join(f"{first}..{first + more}" for first, more in ranges), name="x", minimum=-99, maximum=99)
+    expected = list(dict.fromkeys(value for first, more in ranges for value in range(first, first + more + 1)))
+    assert list(axis) == expected
+    assert (axis.lowest, axis.highest, axis.total) == (min(expected), max(expected), sum(expected))
+
+
+def test_a_list_of_a_hundred_thousand_values_is_read_soon_and_a_longer_one_refused():
+    values = range(199_998, -2, -2)
+    began = time.monotonic()
+    assert len(Axis.parse(",".join(map(str, values)), name="x", minimum=0, maximum=10**6)) == 100_000
+    assert time.monotonic() - began < 30
+    with pytest.raises(InvalidArgument, match="at most 100,000"):
+        Axis.parse("0," * 100_000 + "0", name="x", minimum=0, maximum=1)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,15 +12,16 @@ from posvec.verifier.match import Match
 EXPECTED = np.array([0.01, -0.02, 0.03, 1e-6], np.float32)
 
 
-def known(recordings=((0, 0, 0, 0), (1, 0, -2, 0)), accept=5, cell=2):
+def known(recordings=((0, 0, 0, 0), (1, 0, -2, 0)), accept=5, cell=2, expected=EXPECTED):
     from posvec.vectors.golden import first_difference
 
     table = np.array(recordings, np.int32)
-    width = np.full(4, accept, np.uint8), np.full(4, cell, np.uint8)
+    width = np.full(len(expected), accept, np.uint8), np.full(len(expected), cell, np.uint8)
     return Known(
-        expected=EXPECTED,
+        shape=expected.shape,
+        expected=expected,
         features=2,
-        draw=np.arange(4, dtype=np.uint32),
+        draw=np.arange(len(expected), dtype=np.uint32),
         accept_below=width[0],
         accept_above=width[0],
         cell_below=width[1],
@@ -106,3 +109,52 @@ def test_an_unknown_level_is_refused_with_those_there_are(text):
 
 def test_at_most_two_or_one_in_a_thousand_elements_may_lie_outside_their_cell():
     assert [cell_allowance(n) for n in (0, 32, 2999, 3000, 465_696)] == [2, 2, 2, 3, 465]
+
+
+def test_identical_arrays_count_nothing_but_their_elements():
+    same, empty = compare(EXPECTED, known()), compare(EXPECTED[:0], known())
+    counts = ("differing", "unexplained", "other_build", "outside_accept", "outside_cell", "max_ulp")
+    assert [getattr(same, name) for name in counts] == [0] * 6
+    assert [getattr(empty, name) for name in counts] == [0] * 6
+    assert (same.elements, empty.elements) == (4, 0)
+
+
+def test_a_recording_explains_a_prefix_that_ends_where_it_begins_to_differ():
+    late = ((0, 0, 0, 0), (0, 0, 0, 1), (0, 0, 1, 0), (1, 0, 0, 0))
+    for length, explained in ((4, 0b0001), (3, 0b0011), (2, 0b0111), (1, 0b0111)):
+        part = known(recordings=[row[:length] for row in late], expected=EXPECTED[:length])
+        whole = known(recordings=late)
+        beyond = replace(part, same_until=whole.same_until)
+        assert compare(EXPECTED[:length], beyond).explained_by == explained
+
+
+def test_each_recording_has_its_own_bit():
+    three = ((0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0))
+    assert compare(shifted(0, 0, 1, 0), known(recordings=three)).explained_by == 0b1000
+    assert compare(shifted(0, 1, 0, 0), known(recordings=three)).explained_by == 0b0100
+
+
+def test_elements_outside_accept_are_not_counted_as_outside_their_cell_too():
+    found = compare(shifted(6, 3, 2, 0), known())
+    assert (found.outside_accept, found.outside_cell) == (1, 1)
+    none = compare(shifted(6, -6, 9, 0), known())
+    assert (none.outside_accept, none.outside_cell) == (3, 0)
+
+
+def test_a_level_in_ulp_holds_up_to_its_number_and_names_what_is_beyond():
+    got = shifted(3, -4, 0, 5)
+    held = {level: compare(got, known()).holds(Match.parse(f"ulp:{level}")) for level in (4, 5, 6, 9)}
+    assert held == {4: False, 5: True, 6: True, 9: True}
+    beyond = {level: failing(got, known(), Match.parse(f"ulp:{level}")) for level in (0, 2, 3, 4, 5, 9)}
+    assert beyond == {0: [0, 1, 3], 2: [0, 1, 3], 3: [1, 3], 4: [3], 5: [], 9: []}
+
+
+def test_what_fails_is_named_at_each_level():
+    got = shifted(1, 3, -6, 0)
+    assert failing(got, known(), EXACT) == [1, 2]
+    assert failing(got, known(), EQUIVALENT) == [2]
+    assert failing(got, known(), EXACT, build=0) == [0, 1, 2]
+
+
+def test_ulp_without_a_number_is_zero():
+    assert Match(kind="ulp").ulp == 0

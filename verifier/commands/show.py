@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--seed", type=int, required=True, help="Seed, -2**63 … 2**63-1.")
-@click.option("--d-model", type=int, required=True, help="Features per position.")
+@click.option(
+    "--suite", metavar="NAME", help="Another suite, to show one of its golden cases; `posvec suites` lists them."
+)
+@click.option("--case", "case_id", metavar="ID", help="With --suite: the case, or the end of its id.")
+@click.option("--seed", type=int, help="Seed, -2**63 … 2**63-1.")
+@click.option("--d-model", type=int, help="Features per position.")
 @click.option("--T", "T", type=int, default=32, show_default=True, help="Length, 0..32.")
 @click.option(
     "--stream",
@@ -33,9 +38,13 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Print every stage behind one element.")
 @click.option("--position", type=int, default=0, show_default=True, help="With --explain: the position t.")
 @click.option("--feature", type=int, default=0, show_default=True, help="With --explain: the feature d.")
+@click.pass_context
 def show(
-    seed: int,
-    d_model: int,
+    ctx: click.Context,
+    suite: str | None,
+    case_id: str | None,
+    seed: int | None,
+    d_model: int | None,
     T: int,
     stream: Stream,
     build: str | None,
@@ -48,6 +57,17 @@ def show(
     """Print the golden values of one case, for any seed and d_model, without JAX."""
     from posvec.vectors.suites import LEARNED_POS_EMBED, MAX_T
 
+    if suite is not None and suite != LEARNED_POS_EMBED.name:
+        _check_suite_options(ctx)
+        from posvec.verifier.show_case import show_case
+
+        for line in show_case(suite, case_id, as_json=as_json):
+            click.echo(line)
+        return
+    if case_id is not None:
+        raise click.UsageError("--case goes with --suite; give --seed, --d-model and --T instead")
+    if seed is None or d_model is None:
+        raise click.UsageError(f"Missing option '{'--seed' if seed is None else '--d-model'}'", ctx)
     for name, value in (("seed", seed), ("d_model", d_model), ("T", T)):
         LEARNED_POS_EMBED.parameter(name).check(value, option=f"--{name.replace('_', '-')}")
     if sum((as_json, npy is not None, explain)) > 1:
@@ -142,6 +162,13 @@ def _arithmetic(build: str | None, table: DrawTable, stream: Stream) -> str:
             hint=f"choose one of {', '.join(arithmetic.id for arithmetic in table.arithmetics)}",
         )
     return recording.arithmetics[0]
+
+
+def _check_suite_options(ctx: click.Context) -> None:
+    given = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    unfit = sorted(given - {"suite", "case_id", "as_json"})
+    if unfit:
+        raise click.UsageError(f"--{unfit[0].replace('_', '-')} does not go with --suite; give --case ID", ctx)
 
 
 def _check_element(position: int, feature: int, T: int, d_model: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
-from posvec.schemas.errors import InvalidArgument
+from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
 from posvec.verifier.commands.program_words import WithProgram, program_words
 from posvec.verifier.running.program import PerCaseOutput, Program, find_program
@@ -34,6 +33,7 @@ from posvec.verifier.running.target import Target, parse_target
     default=None,
     help="Which integers a seed gives. Default: partitionable, or the stream of the golden file.",
 )
+@click.option("--suite", metavar="NAME", help="The function under test; `posvec suites` lists them.")
 @click.option("--select", metavar="GLOB", help="Only cases whose whole id matches, e.g. '*/T=3'.")
 @click.option("--quick", is_flag=True, help="At most 100 cases that cover every value of every axis.")
 @click.option("--fresh", type=int, metavar="N", help="N new cases that are in no golden file, instead of golden ones.")
@@ -76,6 +76,7 @@ def verify(
     build: str | None,
     vectors: Path | None,
     stream: Stream | None,
+    suite: str | None,
     select: str | None,
     quick: bool,
     fresh: int | None,
@@ -121,19 +122,17 @@ def verify(
         raise InvalidArgument("--memory", memory, "a number of MiB above 0")
     # A grader's `timeout`, a cancelled job or a closed terminal shall leave the report of what ran, as Ctrl-C does.
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
+        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(getattr(signal, name), signal.default_int_handler)
-    names = [parameter.name for parameter in DEFAULT_SUITE.parameters]
-    parsed = _find(ctx, target, names, python=python, per_case=per_case, output=output)
+    parsed = _find(ctx, target, python=python, per_case=per_case, output=output)
     for file in files:
         file.check_writable()
-    path = locate(vectors, stream)
-    # A program is told first which vectors are meant, so they are opened first; a target is not, and starts already.
-    session = (
-        Session(parsed, DEFAULT_SUITE.function, options, watch=(path.resolve(),))
-        if isinstance(parsed, Target)
-        else None
-    )
+    path = locate(vectors, stream, suite=suite)
+    watch = (path.resolve(),)
+    # A program is told first which vectors are meant, so they are opened first; so are those of which only the file
+    # knows the function's name. Any other target starts already.
+    early = isinstance(parsed, Target) and (parsed.attribute or path.name.startswith(DEFAULT_SUITE.name + "."))
+    session = Session(parsed, DEFAULT_SUITE.function, options, watch=watch) if early else None
     with session or nullcontext():
         if session is not None:
             session.launch()
@@ -144,10 +143,10 @@ def verify(
         from posvec.verifier.verify import verify as run
 
         sources = find_vectors(path=path, stream=stream, fresh=fresh, fresh_seed=fresh_seed, golden=golden)
-        suite, found = sources.golden.suite, sources.vectors[0].stream
+        found = sources.golden.suite
         request = Request(
             target=parsed,
-            match=level or Match.parse(suite.default_match),
+            match=level or Match.parse(found.default_match),
             vectors=sources.vectors,
             vectors_facts=sources.facts,
             golden=sources.golden,
@@ -159,19 +158,26 @@ def verify(
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
         )
         if isinstance(parsed, Program):
-            session = ProgramSession(parsed, options, hello=hello(suite.name, found))
-        assert session is not None  # noqa: S101 - it is a target or a program
+            parsed.check_fits(found)
+            session = ProgramSession(parsed, options, hello=hello(found.name, sources.vectors[0].stream))
+        elif session is None:
+            session = Session(parsed, found.function, options, watch=watch)
         report = run(request, session, ScreenProgress(quick=quick, jobs=jobs))
+    problem = None
     for file in files:
-        file.write(report)
+        try:
+            file.write(report)
+        except OutputError as error:  # a full disk must not cost the verdict as well
+            problem = problem or error
     print_report(report)
+    if problem is not None:
+        raise problem
     ctx.exit(report.exit_code)
 
 
 def _find(
     ctx: click.Context,
     target: str | None,
-    names: Sequence[str],
     *,
     python: str | None,
     per_case: bool,
@@ -193,7 +199,7 @@ def _find(
         raise InvalidArgument("--python", python, "given with TARGET, not with --exec", hint=f"write --exec {python} …")
     if output != "text" and not per_case:
         raise InvalidArgument("--output", output, "given with --per-case")
-    return find_program(words, names, per_case=per_case, output=output)
+    return find_program(words, per_case=per_case, output=output)
 
 
 def _repeated(ctx: click.Context, fresh_seed: str) -> tuple[str, ...]:
@@ -204,6 +210,7 @@ def _repeated(ctx: click.Context, fresh_seed: str) -> tuple[str, ...]:
         ("build", "--build"),
         ("vectors", "--vectors"),
         ("stream", "--stream"),
+        ("suite", "--suite"),
         ("python", "--python"),
         ("fresh", "--fresh"),
         ("memory", "--memory"),

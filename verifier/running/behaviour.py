@@ -29,6 +29,7 @@ class BehaviourObservations:
         not_repeatable: Ids of cases whose second call, right after the first, gave something else.
         order_dependent: Ids of cases that gave something else in reverse order, or than in the run before.
         overwritten: Ids of cases whose first result was changed by a later call.
+        wrote: Ids of cases in which an array that is an argument was written to.
         incomplete: Why not everything was observed (a crash, a timeout), or an empty string.
         seconds: Time that the calls took.
 
@@ -38,6 +39,7 @@ class BehaviourObservations:
     not_repeatable: tuple[str, ...] = ()
     order_dependent: tuple[str, ...] = ()
     overwritten: tuple[str, ...] = ()
+    wrote: tuple[str, ...] = ()
     incomplete: str = ""
     seconds: float = 0.0
 
@@ -60,6 +62,7 @@ class BehaviourLog:
         self._next = 0
         self._first: dict[int, Answer] = {}
         self._differ: dict[str, set[int]] = {phase: set() for phase in PHASES}
+        self._wrote: set[int] = set()
         self._seconds = 0.0
 
     @property
@@ -90,6 +93,8 @@ class BehaviourLog:
         index, phase = self._order[self._next]
         if frame.header.get("i") != index or frame.header.get("p") != phase:
             raise Garbled("an answer to a question that was not asked")
+        if frame.header.get("w") is True:
+            self._wrote.add(index)
         self.record(answer_from(frame, self._ids[index]))
 
     def record(self, answer: Answer) -> None:
@@ -137,6 +142,7 @@ class BehaviourLog:
             not_repeatable=ids(self._differ["again"]),
             order_dependent=ids(self._differ["reverse"]),
             overwritten=ids(self._differ["kept"]),
+            wrote=ids(self._wrote),
             incomplete=incomplete,
             seconds=self._seconds,
         )

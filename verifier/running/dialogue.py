@@ -8,6 +8,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from posvec.schemas import protocol
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.verifier.running.frames import TOKEN_SIZE, Frame, FrameReader, answer_from
@@ -29,6 +30,9 @@ class Dialogue(Protocol):
     def problem(self) -> str:
         """What came that no honest process sends; nothing after it is looked at. Empty: all is well."""
 
+    def nearly(self, index: int | None) -> str:
+        """Return what came that was meant as the answer to this case and is none, or as the hello (None)."""
+
     def opening(self) -> bytes:
         """Return what the process is told first."""
 
@@ -40,6 +44,9 @@ class Dialogue(Protocol):
 
     def chatter(self) -> bytes:
         """Return, once, what arrived that is no frame but means no harm."""
+
+    def overhear(self, data: bytes) -> None:
+        """Look at what the process wrote to standard error."""
 
     def end(self) -> list[Frame]:
         """Take in the end of the stream."""
@@ -91,6 +98,13 @@ class Frames:
         """Return nothing: what a target prints goes elsewhere."""
         return b""
 
+    def overhear(self, data: bytes) -> None:
+        """Do nothing: no answer goes there."""
+
+    def nearly(self, index: int | None) -> str:  # noqa: ARG002
+        """Return nothing: a frame is one or none."""
+        return ""
+
     def end(self) -> list[Frame]:
         """Return nothing: half a frame is none."""
         return []
@@ -105,4 +119,5 @@ def question(index: int, case: Case) -> list[Any]:
     how: str | None = case.coercion
     if how == "numpy":
         how = "int32" if case.numpy_int32 else "int64"
-    return [index, list(case.args.values()), how]
+    values = case.args.values()
+    return [index, [value if type(value) in (int, float) else protocol.array(value) for value in values], how]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from itertools import groupby
 from pathlib import Path
 
 from posvec.schemas.errors import shorten
@@ -14,9 +15,10 @@ _CHILD = f'"{Path(__file__).with_name("child")}'
 
 
 UNFLUSHED = (
-    "its answers came only when its input ended: flush standard output after every line "
+    "its answers came only when its input ended: read it line by line, and flush standard output after every line "
     "(fflush(stdout), print(…, flush=True), stdout.flush())"
 )
+_SAME = 3
 FAILURES_IN_A_ROW = 3
 FAILURES_IN_ALL = 10
 
@@ -61,9 +63,17 @@ def describe_garbled(what: object, blame: str) -> str:
 
 
 def last_words(output: Output, characters: int = 2000) -> str:
-    """Return the end of what a target wrote, without the frames of posvec's own file in a stack."""
-    lines = output.last(characters).splitlines()
-    return "\n".join(line for line in lines if not _is_ours(line)).strip()
+    """Return the end of what a target wrote, without the frames of posvec's own file in a stack.
+
+    The same line many times over, as an endless recursion leaves it, is given once.
+    """
+    text = output.last(4 * characters)
+    lines: list[str] = []
+    for line, same in groupby(line for line in text.splitlines() if not _is_ours(line)):
+        count = len(list(same))
+        lines += [line] * count if count <= _SAME else [line, f"  (the same line {count - 1} times more)"]
+    whole = "\n".join(lines).strip()
+    return whole if len(whole) <= characters else whole[-characters:].partition("\n")[2] or whole[-characters:]
 
 
 def where_it_was(output: Output) -> str:

@@ -92,7 +92,7 @@ def answer_from(frame: Frame, case_id: str) -> Answer:
     """
     header, data = frame
     kind = header.get("k")
-    if kind not in _KINDS:
+    if type(kind) is not str or kind not in _KINDS:
         raise Garbled("an answer of no known kind")
     seconds = header.get("e", 0.0)
     if type(seconds) not in (float, int) or not 0 <= seconds < math.inf:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -80,7 +81,17 @@ def make_scratch() -> str:
 
 
 def remove_scratch(path: str) -> None:
-    """Delete such a folder with all that is in it."""
+    """Delete such a folder with all that is in it, also where a target has taken away the right to."""
     import shutil
 
+    shutil.rmtree(path, ignore_errors=True)
+    if not Path(path).exists():
+        return
+    with contextlib.suppress(OSError):
+        Path(path).chmod(0o700)
+        for folder, below, _ in os.walk(path):
+            for name in below:
+                inner = Path(folder, name)
+                if not inner.is_symlink():  # what lies behind a link is not the target's to open
+                    inner.chmod(0o700)
     shutil.rmtree(path, ignore_errors=True)

@@ -12,10 +12,21 @@ from posvec.schemas.case import Case
 from posvec.schemas.errors import shorten
 from posvec.verifier.running.dialogue import Frames
 from posvec.verifier.running.frames import MAX_DATA, TOKEN_SIZE, Frame, clean
+from posvec.verifier.running.nearly import (
+    BEGINNINGS,
+    ON_STDERR,
+    SPREAD,
+    begins_with_key,
+    ids_in,
+    is_hello,
+    strayed,
+    why_no_message,
+)
 
 MAX_LINE = MAX_DATA * 4 // 3 + 2**20
 """The longest message that is read: 64 MiB in base64 and what stands around them."""
 _GREETING = ("name", "version", "language")
+_MOST_NOTES = 10_000
 
 
 class Lines:
@@ -34,6 +45,7 @@ class Lines:
 
     def __init__(self, request: Mapping[str, Any], hello: Mapping[str, Any]) -> None:
         self.problem = ""
+        self._nearly: dict[int | None, str] = {}  # by the id that the line has; None: no id, or the hello
         self._token = os.urandom(TOKEN_SIZE).hex()
         self._opening = Frames.encode({**request, "token": self._token}) + protocol.encode(hello)
         self._greeted = False
@@ -71,20 +83,48 @@ class Lines:
         for line in lines:
             if self._buffer:
                 line, self._buffer = bytes(self._buffer + line), bytearray()
-            message = protocol.parse_object(line) if self._message is not False else None
-            self._message = None
+            whole, self._message = self._message is not False, None
+            message = protocol.parse_object(line) if whole else None
             if message is None:
                 self._chatter += line + b"\n"
+                frames += self._puzzle(line) if whole else []
             elif not self.problem:
                 frame = self._frame(message, line)
                 frames += [] if frame is None else [frame]
         self._keep(rest)
         return frames
 
+    def overhear(self, data: bytes) -> None:
+        """Note messages that went astray to standard error."""
+        for number in strayed(data):
+            self._note(number, ON_STDERR)
+
+    def nearly(self, index: int | None) -> str:
+        """Return why a line that was meant as the answer to this case is none."""
+        return self._nearly.get(index) or self._nearly.get(None, "")
+
+    def _note(self, number: int | None, why: str) -> None:
+        if len(self._nearly) < _MOST_NOTES:
+            self._nearly[number] = why
+
+    def _puzzle(self, line: bytes) -> list[Frame]:
+        """Note why a line is no message, if it was meant as one; a hello that is none will not come again."""
+        why = why_no_message(line)
+        if not why and self._nearly.get(None) == SPREAD and begins_with_key(line):
+            why = SPREAD
+        if not why:
+            return []
+        for number in ids_in(line):
+            self._note(number, why)
+        if self._greeted or self.problem or not is_hello(line):
+            return []
+        self._greeted = True
+        return [Frame({"op": "unavailable", "reason": "line", "detail": why}, b"")]
+
     def _keep(self, rest: bytes) -> None:
         """Keep the beginning of a line if it may be a message; what cannot be one passes by, however long."""
         if self._message is None and rest.strip():
-            self._message = (bytes(self._buffer) + rest).lstrip().startswith(b"{")
+            self._message = (bytes(self._buffer) + rest).lstrip().startswith(BEGINNINGS)
         if self._message is False:
             self._chatter += self._buffer + rest
             self._buffer.clear()
@@ -103,11 +143,14 @@ class Lines:
             self._greeted = True
             return Frame(_greeting(message), b"")
         number = message.get("id")
+        self._nearly.pop(None, None)
         if type(number) is int:
             return Frame({"i": number, "m": message}, line)
         shown = shorten(clean(line.decode("utf-8", "backslashreplace"), 400), 200)
-        if "id" in message:
+        if "id" in message or message.keys() & {"values", "data", "error"}:
             self.problem = f"an answer must repeat the id of its request, and this does not: {shown}"
+        elif "protocol" in message:
+            self.problem = f"the hello is said once, as its first line, and it came again: {shown}"
         else:
             self.problem = f"a JSON object without an id came (its own logs belong on stderr): {shown}"
         return None

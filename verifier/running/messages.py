@@ -95,7 +95,7 @@ def _double(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf  # copysign, too, would make a double of it
 
 
 def _refuse(values: Sequence[object]) -> NoReturn:
@@ -111,7 +111,9 @@ def _of_json(text: bytes) -> Float32:
     line = b'{"values":' + b" ".join(text.split()) + b"}"
     message = protocol.parse_object(line)
     if message is None:
-        raise _Unfit(f"what it printed begins like a JSON list and is none: {_shown(text)}")
+        raise _Unfit(
+            f"what it printed begins like a JSON list and is none: {_shown(text)} (print numbers alone, or with commas)"
+        )
     return float32_of(message.get("values"), line)
 
 
@@ -119,8 +121,17 @@ def _of_words(text: bytes) -> Float32:
     words = text.split()
     for index, word in enumerate(words):
         if not _is_number(word):
-            raise _Unfit(f"word {index + 1:,} of what it printed is no number: {_shown(word)}")
+            raise _Unfit(f"word {index + 1:,} of what it printed is no number: {_shown(word)}{_advice(word)}")
     return _rounded([float(word) for word in words], lambda: [word.decode() for word in words])
+
+
+def _advice(word: bytes) -> str:
+    """Return what to do about a word that is no number, if it is one of the classics."""
+    if word.startswith(b'{"protocol"'):
+        return " (it speaks the protocol: leave out --per-case)"
+    if word.startswith(b"\xef\xbb\xbf"):
+        return " (a byte order mark: write UTF-8 without one)"
+    return " (part numbers by white space alone)" if b"," in word else ""
 
 
 def _is_number(word: bytes) -> bool:
@@ -228,4 +239,4 @@ def _kind(value: object) -> str:
 
 
 def _shown(text: bytes) -> str:
-    return repr(shorten(clean(text[:200].decode("utf-8", "backslashreplace"), 200), 80))
+    return f"'{shorten(clean(text[:200].decode('utf-8', 'backslashreplace').strip(), 200), 80)}'"

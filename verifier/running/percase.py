@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from posvec.schemas.answer import Answer
@@ -23,7 +24,7 @@ class PerCase(Frames):
 
     def run(self, asked: Sequence[tuple[int, Case]]) -> bytes:
         """Return the request to start the program with the arguments of these cases."""
-        words = [[index, self._program.words(list(case.args.values()))] for index, case in asked]
+        words = [[index, self._program.words(case.args)] for index, case in asked]
         return self.encode({"op": "run", "cases": words})
 
     def answer(self, frame: Frame, case_id: str, seconds: float) -> Answer:
@@ -64,4 +65,5 @@ class PerCase(Frames):
             )
         from posvec.verifier.running.messages import answer_from_text  # needs NumPy, which loads meanwhile
 
-        return answer_from_text(data, case_id, seconds=seconds)
+        answer = answer_from_text(data, case_id, seconds=seconds)
+        return answer if data or not detail else replace(answer, detail="it wrote to standard error alone")

@@ -212,6 +212,7 @@ class Child:
         with pipe:
             while data := os.read(pipe.fileno(), 2**16):
                 self._take_in(data)
+                self.dialogue.overhear(data)
 
 
 def _born(pid: int) -> bytes | None:

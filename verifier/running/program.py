@@ -6,12 +6,13 @@ import difflib
 import os
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
+from posvec.schemas.suite import Suite
 
 PerCaseOutput = Literal["text", "f32le"]
 _INTERPRETERS = {
@@ -33,7 +34,6 @@ class Program:
     Attributes:
         argv: The program as it was named, and its arguments.
         path: The file that is run.
-        names: The arguments of the suite's function, in order.
         per_case: Whether a process is started for each case, with ``{seed}`` and so on replaced in ``argv``.
         output: With ``per_case``: whether it prints numbers or writes raw little-endian float32.
 
@@ -41,7 +41,6 @@ class Program:
 
     argv: tuple[str, ...]
     path: str
-    names: tuple[str, ...]
     per_case: bool = False
     output: PerCaseOutput = "text"
 
@@ -57,23 +56,42 @@ class Program:
             words += ["--per-case", *(("--output", self.output) if self.output != "text" else ())]
         return [*words, "--exec", *self.argv]
 
-    def words(self, arguments: Sequence[object]) -> list[str]:
+    def check_fits(self, suite: Suite) -> None:
+        """Check that this program can be asked the cases of ``suite``.
+
+        Raises:
+            InvalidArgument: With ``per_case``: an argument is an array, or has no place in the command line.
+
+        """
+        if not self.per_case:
+            return
+        if any(parameter.kind == "array" for parameter in suite.parameters):
+            raise InvalidArgument("--per-case", suite.name, "given for a suite without arrays", hint="use --exec alone")
+        names = [f"{{{parameter.name}}}" for parameter in suite.parameters]
+        missing = [name for name in names if not any(name in word for word in self.argv[1:])]
+        if missing:
+            raise InvalidArgument(
+                "--per-case",
+                self.text,
+                f"given with a program whose arguments hold {' '.join(missing)}",
+                hint="the words in braces are replaced by each case's arguments",
+            )
+
+    def words(self, arguments: Mapping[str, object]) -> list[str]:
         """Return the program's command line for one case; each ``{name}`` is replaced, once."""
         replaced = list(self.argv)
         for i, word in enumerate(replaced[1:], start=1):
-            for name, value in zip(self.names, arguments, strict=True):
+            for name, value in arguments.items():
                 word = word.replace("{" + name + "}", str(value))
             replaced[i] = word
         return replaced
 
 
-def find_program(
-    argv: Sequence[str], names: Sequence[str], *, per_case: bool = False, output: PerCaseOutput = "text"
-) -> Program:
+def find_program(argv: Sequence[str], *, per_case: bool = False, output: PerCaseOutput = "text") -> Program:
     """Return the program that ``argv`` names, found as a shell finds it.
 
     Raises:
-        InvalidArgument: ``argv`` is empty, or ``per_case`` without a place for each argument.
+        InvalidArgument: ``argv`` is empty.
         TargetUnavailable: There is no such program, or it cannot be run.
 
     """
@@ -81,17 +99,8 @@ def find_program(
         raise InvalidArgument("--exec", " ".join(argv), "followed by a program and its arguments")
     if any("\0" in word for word in argv):
         raise InvalidArgument("--exec", shlex.join(argv), "a command without NUL characters")
-    if per_case:
-        missing = [f"{{{name}}}" for name in names if not any(f"{{{name}}}" in word for word in argv[1:])]
-        if missing:
-            raise InvalidArgument(
-                "--per-case",
-                shlex.join(argv),
-                f"given with a program whose arguments hold {' '.join(missing)}",
-                hint="the words in braces are replaced by each case's arguments",
-            )
     path = _find(argv[0], shlex.join(argv))
-    return Program(argv=tuple(argv), path=path, names=tuple(names), per_case=per_case, output=output)
+    return Program(argv=tuple(argv), path=path, per_case=per_case, output=output)
 
 
 def _find(name: str, text: str) -> str:

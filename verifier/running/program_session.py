@@ -83,7 +83,9 @@ class ProgramSession(Session):
         child.end_input()
         deadline = time.monotonic() + _FLUSH_SECONDS
         while (event := self._next_event(worker, deadline)) is not None and event.child is child:
-            if any("m" in frame.header or frame.header.get("op") == "ready" for frame in event.frames):
+            if any(
+                frame.header.get("i") in worker.asked or frame.header.get("op") == "ready" for frame in event.frames
+            ):
                 return True
             if event.kind != "frames":
                 break

@@ -34,6 +34,7 @@ from posvec.verifier.running.worker import MEASURE_EVERY, Worker
 __all__ = ["BehaviourObservations", "RunOptions", "Session"]
 
 _TICK = 0.5  # longest wait without a look at the clock; on Windows, Ctrl-C is seen only between waits
+_STOPPED = 1.0  # seconds that a wait takes longer than it was meant to, if posvec itself did not run
 _ENVIRONMENT_SECONDS = 20.0
 _MAX_NOTES = 20
 
@@ -134,11 +135,13 @@ class Session:
 
     def close(self) -> None:
         """Kill every process that the target started and delete its temporary files. May be called again."""
-        self._let_end()
-        self._kill_all()
-        if self._scratch:
-            remove_scratch(self._scratch)
-            self._scratch, self._launch = "", None
+        try:
+            self._let_end()
+        finally:  # an impatient Ctrl-C leaves nothing behind either
+            self._kill_all()
+            if self._scratch:
+                remove_scratch(self._scratch)
+                self._scratch, self._launch = "", None
 
     @property
     def environment(self) -> Mapping[str, str | bool | None]:
@@ -214,10 +217,20 @@ class Session:
         try:
             event = self._events.get(timeout=wait) if wait > 0 else self._events.get_nowait()
         except Empty:
-            self._check_deadlines()
+            event = None
+        self._forgive(time.monotonic() - now - max(wait, 0.0))
+        if event is None:
+            self._check_deadlines(time.monotonic())
         else:
             self._dispatch(event)
+            self._check_deadlines(event.when, event.child)  # what is no answer must not keep posvec waiting
         self._check_memory()
+
+    def _forgive(self, late: float) -> None:
+        """Do not count against the target that posvec itself was stopped (Ctrl-Z, or by the target) or starved."""
+        if late > _STOPPED:
+            for worker in self._workers:
+                worker.since += late
 
     def _dispatch(self, event: Event) -> None:
         for worker in self._workers:
@@ -250,7 +263,8 @@ class Session:
         except Garbled as error:
             self._crashed(worker, describe_garbled(error, event.child.dialogue.blame), certain=True)
         else:
-            worker.took(count, event.when)
+            if count:
+                worker.took(count, event.when)
             self._retire(worker)
 
     def _note(self, notes: object) -> None:
@@ -282,9 +296,9 @@ class Session:
 
     # --- What goes wrong ---------------------------------------------------------------------------------
 
-    def _check_deadlines(self) -> None:
+    def _check_deadlines(self, now: float, child: Child | None = None) -> None:
         for worker in self._workers:
-            if worker.deadline is None or time.monotonic() < worker.deadline:
+            if worker.deadline is None or now < worker.deadline or (child is not None and worker.child is not child):
                 continue
             starting = worker.state == "starting"
             unflushed = self._is_unflushed(worker)
@@ -293,13 +307,13 @@ class Session:
             index = worker.asked.popleft() if worker.asked else None
             child = worker.lose(self._pending, show_where=isinstance(self.target, Target))
             output = Capture().output() if child is None else child.capture.output()
+            hint = UNFLUSHED if unflushed else "" if child is None else child.dialogue.nearly(index)
             if starting:
-                raise not_started(self.target, self.options.start_timeout, output, unflushed=unflushed)
+                raise not_started(self.target, self.options.start_timeout, output, hint)
             if index is not None:
                 where = where_it_was(output)
-                detail = f"no answer within {self.options.timeout:g} s"
+                detail = f"no answer within {self.options.timeout:g} s" + (f": {hint}" if hint else "")
                 if unflushed:
-                    detail += f": {UNFLUSHED}"
                     self.stopped = f"not run: {UNFLUSHED}"
                 self._failed(
                     Answer(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from posvec.schemas.errors import TargetUnavailable, shorten
 from posvec.verifier.running.capture import Output
-from posvec.verifier.running.endings import UNFLUSHED, last_words
+from posvec.verifier.running.endings import describe_status, last_words
 from posvec.verifier.running.frames import clean
 from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
@@ -28,7 +31,8 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
             remedy="it is looked for in the current directory, then on PYTHONPATH",
             details=details,
         )
-    names = [clean(name, 200) for name in header.get("names") or () if type(name) is str][:50]
+    said = header.get("names")
+    names = [clean(name, 200) for name in said if type(name) is str][:50] if type(said) is list else []
     if reason == "no-attribute":
         missing = shorten(_text(header, "missing"))
         return TargetUnavailable(
@@ -50,7 +54,7 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
             details=details,
             remedy='keep what it does as a program under if __name__ == "__main__"',
         )
-    remedy = ""
+    remedy = _shadowed(target, details)
     if "attempted relative import with no known parent package" in details:
         remedy = "name it as package.module:function instead"
     return TargetUnavailable(
@@ -62,16 +66,28 @@ def explain_unavailable_program(program: Program, header: Mapping[str, Any], out
     """Return the error for a program that did not start, or that greeted as no program of the protocol does."""
     detail = _text(header, "detail")
     if header.get("reason") == "exec":
-        return TargetUnavailable(
-            program.text,
-            f"it could not be started: {detail}",
-            remedy="a script names its interpreter in its first line (#!), or in --exec INTERPRETER FILE",
-        )
-    return TargetUnavailable(program.text, detail, remedy=_LEARN, details=_printed(output))
+        return TargetUnavailable(program.text, f"it could not be started: {detail}", remedy=_first_line(program))
+    remedy = _LEARN if header.get("reason") == "hello" else ""
+    return TargetUnavailable(program.text, detail, remedy=remedy, details=_printed(output))
 
 
-def not_started(target: Target | Program, seconds: float, output: Output, *, unflushed: bool) -> TargetUnavailable:
-    """Return the error for a target that was not ready in time."""
+def _first_line(program: Program) -> str:
+    """Return what to do about a file that the system does not start, judging by how it begins."""
+    try:
+        with Path(program.path).open("rb") as file:
+            first = file.readline(200)
+    except OSError:
+        first = b""
+    if first.startswith(b"#!"):
+        if first.endswith(b"\r\n"):
+            return "its first line ends with a carriage return: save it with Unix line ends"
+        interpreter = clean(first[2:].decode("utf-8", "backslashreplace")).split()[:1]
+        return f"its first line names {shorten(''.join(interpreter)) or 'no interpreter'}: is that here?"
+    return "a script names its interpreter in its first line (#!), or in --exec INTERPRETER FILE"
+
+
+def not_started(target: Target | Program, seconds: float, output: Output, hint: str) -> TargetUnavailable:
+    """Return the error for a target that was not ready in time; ``hint``: why, if a program's output tells."""
     if isinstance(target, Target):
         return TargetUnavailable(
             target.text,
@@ -79,8 +95,8 @@ def not_started(target: Target | Program, seconds: float, output: Output, *, unf
             remedy="if its import is slow, raise --start-timeout",
             details=last_words(output),
         )
-    if unflushed:
-        return TargetUnavailable(target.text, f"no hello within {seconds:g} s: {UNFLUSHED}", details=_printed(output))
+    if hint:
+        return TargetUnavailable(target.text, f"no hello within {seconds:g} s: {hint}", details=_printed(output))
     return TargetUnavailable(
         target.text,
         f"it did not answer the hello within {seconds:g} s",
@@ -95,11 +111,22 @@ def crashed_at_start(target: Target | Program, how: str, words: str, *, loading:
         when, remedy = "before it answered the hello", _LEARN
         if target.per_case or not loading:
             when, remedy = "before the program ran", ""
+        elif how == describe_status(0):
+            remedy = f"it must stay, in the foreground, until its input ends; {_LEARN}"
     else:
         when = "while the target was imported" if loading else "before it could load it"
         remedy = "" if loading else "check that --python is Python 3.8 or later"
     who = "it" if isinstance(target, Program) else "its process"
     return TargetUnavailable(target.text, f"{who} {how} {when}", details=words, remedy=remedy)
+
+
+def _shadowed(target: Target, details: str) -> str:
+    """Name the file beside the target that the failing import took for a module of the standard library."""
+    found = re.search(r" \((\S*?)(\w+)\.py\)\s*$", details)
+    if target.path is None or found is None or found[2] not in sys.stdlib_module_names:
+        return ""
+    beside = Path(target.path).parent / f"{found[2]}.py"
+    return f"rename {beside}: it hides Python's own {found[2]}" if beside.is_file() else ""
 
 
 def _suggest(missing: str, names: list[str]) -> str:

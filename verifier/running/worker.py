@@ -114,10 +114,9 @@ class Worker:
         return answer
 
     def took(self, count: int, when: float) -> None:
-        """Note that so many answers arrived at that moment, and adapt how many cases are sent ahead."""
-        if count:
-            fitting = AHEAD_SECONDS * count / max(when - self.since, 1e-6)
-            self._ahead = max(2, min(MAX_AHEAD, 4 * self._ahead, int(fitting)))
+        """Note that so many answers, at least one, arrived at that moment; adapt how many cases are sent ahead."""
+        fitting = AHEAD_SECONDS * count / max(when - self.since, 1e-6)
+        self._ahead = max(2, min(MAX_AHEAD, 4 * self._ahead, int(fitting)))
         self.since = when
 
     def size(self) -> int | None:

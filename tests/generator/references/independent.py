@@ -201,13 +201,13 @@ def hf_cohere() -> Function:
 def hf_marian() -> Function:
     from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
 
-    return _tensors(lambda T, d_model, base: MarianSinusoidalPositionalEmbedding(T, d_model).create_weight())  # noqa: ARG005
+    return _tensors(lambda T, d_model, base: MarianSinusoidalPositionalEmbedding(T, d_model).create_weight())
 
 
 def hf_m2m100() -> Function:
     from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding as Embedding
 
-    return _tensors(lambda T, d_model, base: Embedding.get_embedding(T, d_model))  # noqa: ARG005
+    return _tensors(lambda T, d_model, base: Embedding.get_embedding(T, d_model))
 
 
 def hf_t5() -> Function:
@@ -300,7 +300,7 @@ def positional_encodings() -> Function:
     import torch
     from positional_encodings.torch_encodings import PositionalEncoding1D
 
-    return _tensors(lambda T, d_model, base: PositionalEncoding1D(d_model)(torch.zeros(1, T, d_model))[0])  # noqa: ARG005
+    return _tensors(lambda T, d_model, base: PositionalEncoding1D(d_model)(torch.zeros(1, T, d_model))[0])
 
 
 def keras_sinusoidal() -> Function:

@@ -89,6 +89,23 @@ def test_a_crash_costs_only_its_case(answers, body, words):
     assert words in answer.detail
 
 
+def test_a_stack_overflow_of_the_machine_is_a_crash_that_is_told_briefly(answers):
+    answer = middle_of_three(
+        answers,
+        """
+                compare = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+                library, pair, size = ctypes.CDLL(None), (ctypes.c_int * 2)(2, 1), ctypes.c_size_t
+                def sort(a=None, b=None): return library.qsort(pair, size(2), size(4), again) or 0
+                again = compare(sort)
+                sys.setrecursionlimit(10**9)
+                sort()
+        """,
+    )
+    assert (answer.kind, "SIGSEGV" in answer.detail) == ("crash", True)
+    assert "times more)" in answer.detail
+    assert len(answer.detail.splitlines()) < 20
+
+
 def test_a_crash_says_where(answers):
     answer = middle_of_three(answers, "print('so far', end=''); ctypes.string_at(0)")
     assert "so far" in answer.detail
@@ -119,6 +136,9 @@ def test_a_crash_says_where(answers):
         "import atexit; atexit.register(time.sleep, 1000)",
         "os.setpgid(0, 0) if 0 else None",
         "import warnings; warnings.simplefilter('error')",
+        "import multiprocessing; pool = multiprocessing.Pool(1); assert pool.map(abs, [-1]) == [1]; pool.terminate()",
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))",
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))",
         "sys.stderr.write(os.linesep * 10**6)",
         "os.write(1, bytes(range(256)) * 100)",
     ],
@@ -445,6 +465,32 @@ def test_a_target_that_strikes_its_supervisor(open_session, strike):
     assert gone(pids)
 
 
+@linux_only
+def test_the_time_that_posvec_itself_was_stopped_does_not_count(write):
+    """Ctrl-Z, or a target that stops its grandparent: the case that was under way is not late for it."""
+    path = write("""
+        import os, signal, time
+        def fn(seed, T, d_model):
+            if T == 1:
+                posvec = int(open(f"/proc/{os.getppid()}/stat").read().rpartition(")")[2].split()[1])
+                if os.fork() == 0:
+                    time.sleep(0.2); os.kill(posvec, signal.SIGSTOP)
+                    time.sleep(1.8); os.kill(posvec, signal.SIGCONT)
+                    os._exit(0)
+                time.sleep(2.3)
+            return T
+    """)
+    code = f"""
+from posvec.verifier.running.runner import RunOptions, Session
+from posvec.verifier.running.target import parse_target
+from tests.verifier.running.conftest import cases
+with Session(parse_target({str(path)!r}), "fn", RunOptions(timeout=1)) as session:
+    print([answer.kind for answer in session.run(cases(3))])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "['other', 'other', 'other']\n"
+
+
 def test_siblings_are_what_the_target_sees_and_nobody_else(write, answers):
     for name in ("random", "numpy", "json", "traceback", "struct", "posvec/__init__"):
         write("mark = 'sibling'\nprint('loaded', __name__)", f"{name}.py")
@@ -477,6 +523,15 @@ def test_siblings_that_the_target_does_not_import_are_not_run(write, open_sessio
     with open_session("def fn(seed, T, d_model):\n    if T: raise ValueError(T)\n    return 1") as session:
         assert [a.kind for a in session.run(cases(2))] == ["other", "raised"]
         assert session.output.text == ""
+
+
+def test_a_sibling_that_hides_a_module_of_python_is_named_when_that_breaks_the_import(write, open_session):
+    write("", "struct.py")
+    with (
+        pytest.raises(TargetUnavailable, match=r"rename .*struct\.py: it hides Python's own struct"),
+        open_session("import tempfile, numpy\ndef fn(seed, T, d_model): return 1") as session,
+    ):
+        session.start()
 
 
 def test_pythonpath_reaches_the_target_and_not_the_bootstrap(write, answers, tmp_path, monkeypatch):

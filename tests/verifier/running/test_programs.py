@@ -6,6 +6,7 @@ import json
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,13 +14,14 @@ import pytest
 from posvec.schemas import protocol
 from posvec.schemas.case import Case
 from posvec.schemas.errors import InvalidArgument, TargetUnavailable
+from posvec.vectors.suites import LEARNED_POS_EMBED
+from posvec.verifier.running.nearly import ON_STDERR, SPREAD
 from posvec.verifier.running.options import RunOptions
 from posvec.verifier.running.program import find_program
 from posvec.verifier.running.program_session import ProgramSession
 
 from .conftest import alive, cases, gone
 
-NAMES = ("seed", "T", "d_model")
 PROGRAM = """
 import base64, json, os, signal, subprocess, sys, time
 seen = []
@@ -60,7 +62,7 @@ def program(tmp_path):
         path = tmp_path / "port.py"
         body = textwrap.indent(textwrap.dedent(body), "    ")
         path.write_text(source or PROGRAM.format(prelude=prelude, hello=hello, body=body, end=end))
-        found = find_program([sys.executable, str(path), *words], NAMES, per_case=per_case, output=output)
+        found = find_program([sys.executable, str(path), *words], per_case=per_case, output=output)
         session = ProgramSession(found, RunOptions(**options), hello=protocol.hello("suite", "partitionable"))
         sessions.append(session)
         return session
@@ -269,6 +271,14 @@ def test_nan_and_infinity_are_numbers_however_they_are_printed(answers, token):
         ("say({'id': 10**6, 'values': []})", "crash", "an answer to a question that was not asked"),
         ("say({'id': str(i), 'values': []})", "crash", "must repeat the id"),
         ("say({'level': 'info'})", "crash", "a JSON object without an id came"),
+        ("say({'values': []})", "crash", "an answer must repeat the id of its request"),
+        ("say({'protocol': 1, 'name': ''})", "crash", "the hello is said once"),
+        ("def f(): f()\nsys.setrecursionlimit(10**9); sys.stdin.close(); f()", "crash", "more than the 300 allowed"),
+        (
+            "subprocess.run([sys.executable, '-c', 'x = bytearray(400 * 2**20); import time; time.sleep(100)'])",
+            "crash",
+            "more than the 300 allowed",
+        ),
         ("[sys.stdout.write('{' + 'x' * 10**6) for _ in range(100)]; say('')", "crash", "a line of more than"),
     ],
 )
@@ -285,6 +295,48 @@ def test_a_case_that_is_answered_twice_fails(answers, where):
     struck = [T for T in range(4) if eval(where, {"T": T})]  # noqa: S307
     assert [i for i, a in enumerate(got) if a.kind == "raised"] == struck
     assert got[struck[0]].detail == "the program answered it twice"
+
+
+@pytest.mark.parametrize("pause", ["", "time.sleep(0.01); "])
+def test_a_program_that_answers_one_case_for_ever_ends_in_a_timeout(answers, pause):
+    got = answers(f"say(right(m))\nwhile T == 1: {pause}say(right(m))", timeout=0.5)
+    assert kinds(got) == ["array", "raised", "array", "array"]
+    assert got[1].detail == "the program answered it twice"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("say(json.dumps(right(m), indent=1))", "spread over several lines: write each message on one line"),
+        ("say(str(right(m)))", "with single quotes, which is no JSON: print json.dumps"),
+        ("say(json.dumps(right(m)) * 2)", "more than one JSON object came on a line: end each with a line end"),
+        ("say(chr(0xFEFF) + json.dumps(right(m)))", "begins with a byte order mark: write UTF-8 without one"),
+        ("os.write(1, (json.dumps(right(m)) + chr(10)).encode('utf-16'))", "it writes UTF-16: write UTF-8"),
+        ("print(json.dumps(right(m)), file=sys.stderr, flush=True)", "wrote messages to standard error"),
+        ('say(\'{"id": %d, "values": [.5]}\' % i)', "a line came that is no JSON, from its column 22 on: {"),
+    ],
+)
+def test_a_line_that_was_meant_as_an_answer_is_named_when_none_comes(answers, wrong, words):
+    got = answers(f"if T == 1: {wrong}\nelse: say(right(m))", timeout=0.5)
+    assert kinds(got) == ["array", "timeout", "array", "array"]
+    assert got[1].detail.startswith("no answer within 0.5 s: ")
+    assert words in got[1].detail
+
+
+def test_a_line_that_was_meant_as_another_answer_explains_nothing(answers):
+    got = answers("say('{\"id\": %d}x' % (i & 2)); T == 3 and time.sleep(100); say(right(m))", timeout=0.5)
+    assert kinds(got) == ["array", "array", "array", "timeout"]
+    assert got[3].detail == "no answer within 0.5 s"
+
+
+def test_line_ends_of_windows_are_read(answers):
+    got = answers('sys.stdout.write(json.dumps(right(m)) + "\\r\\n"); sys.stdout.flush()')
+    assert kinds(got) == ["array"] * 4
+
+
+def test_the_answers_of_another_case_are_judged_as_they_say(answers):
+    got = answers("seen.append(m); m['id'] ^= 1; say(right(m))")
+    assert [a.shape for a in got] == [(4,), (0,), (12,), (8,)]
 
 
 def test_a_breach_after_the_last_answer_fails_the_last_case(answers):
@@ -406,12 +458,77 @@ def test_several_processes_share_the_cases(answers):
         ),
         (HELLO.replace("})", ', "x": 1})'), "and nothing else, and it holds x"),
         ('say({"id": 0, "values": []})', "its first message must be the hello"),
+        (
+            HELLO.replace("say(", "print(", 1).replace("})", "}, file=sys.stderr, flush=True)"),
+            "did not answer the hello",
+        ),
+        (HELLO.replace("say(", "print(json.dumps(").replace("})", "}), file=sys.stderr, flush=True)"), ON_STDERR),
+        ("os.fork() and os._exit(0)", "it must stay, in the foreground, until its input ends"),
     ],
 )
 def test_a_hello_that_is_none(program, hello, words):
     with pytest.raises(TargetUnavailable) as caught:
         program(hello=hello, start_timeout=1).start()
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("say", "words"),
+    [
+        ("json.dumps({}, indent=1)", SPREAD),
+        ("str({})", "with single quotes"),
+        ("chr(0xFEFF) + json.dumps({})", "byte order mark"),
+        ("json.dumps({}) * 2", "more than one JSON object"),
+    ],
+)
+def test_a_hello_that_is_almost_one_is_told_at_once(program, say, words):
+    hello = 'print(f"got {line}"); H = {"protocol": 1, "name": "p", "version": "2", "language": "Python"}; '
+    begun = time.monotonic()
+    with pytest.raises(TargetUnavailable) as caught:
+        program(hello=f"{hello}say({say.replace('{}', 'H')})").start()
+    assert words in str(caught.value)
+    assert time.monotonic() - begun < 30
+
+
+def test_a_program_that_reads_all_its_input_first_is_told_so(program):
+    with pytest.raises(TargetUnavailable, match="only when its input ended: read it line by line"):
+        program(prelude="sys.stdin = iter(sys.stdin.read().splitlines())", start_timeout=0.5).start()
+
+
+@pytest.mark.parametrize("command", ["exec {}", "{}", "{}; echo done"])
+def test_a_program_may_be_wrapped_in_a_shell_script(program, tmp_path, command):
+    """The shell waits, and the program holds the pipes: it starts as slowly as it likes, and nothing is left."""
+    session = program("print(os.getpid(), file=sys.stderr, flush=True); say(right(m))", timeout=0.5)
+    script = tmp_path / "wrap"
+    script.write_text(f"#!/bin/sh\nsleep 0.7\n{command.format(session.program.text)}\n")
+    script.chmod(0o755)
+    with ProgramSession(
+        find_program([str(script)]), RunOptions(timeout=0.5), hello=protocol.hello("suite", "partitionable")
+    ) as session:
+        assert kinds(session.run(cases(3))) == ["array"] * 3
+    assert gone([int(word) for word in session.output.text.split() if word.isdigit()])
+
+
+@pytest.mark.parametrize("strike", ["SIGKILL", "SIGSTOP"])
+def test_a_program_that_strikes_its_supervisor(program, strike):
+    with program(
+        f"if T == 1:\n    os.kill(os.getppid(), signal.{strike})\n"
+        "    print(os.getpid(), os.getppid(), file=sys.stderr, flush=True)\nsay(right(m))"
+    ) as session:
+        assert kinds(session.run(cases(3))) == ["array"] * 3
+    pids = [int(word) for word in session.output.text.split()]
+    assert len(pids) == 2
+    assert gone([pid for pid in pids if pid > 1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
+def test_no_descriptor_is_leaked(program):
+    def once():
+        with program("if T == 1: os._exit(1)\nsay(right(m))", jobs=2) as session:
+            list(session.run(cases(4)))
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    assert once() == once()
 
 
 def test_a_program_that_only_prints_is_told_of_per_case(program):
@@ -437,7 +554,7 @@ def test_a_program_that_is_not_there(words, message, tmp_path, monkeypatch):
     for name in ("port.py", "port.c", "tool"):
         (tmp_path / name).touch(mode=0o755 if name == "tool" else 0o644)
     with pytest.raises(TargetUnavailable) as caught:
-        find_program(words, NAMES)
+        find_program(words)
     assert message in str(caught.value)
 
 
@@ -446,17 +563,33 @@ def test_a_file_that_no_system_runs(tmp_path):
     path.write_bytes(b"\0\1\2")
     path.chmod(0o755)
     with (
-        ProgramSession(find_program([str(path)], NAMES), hello={}) as session,
+        ProgramSession(find_program([str(path)]), hello={}) as session,
         pytest.raises(TargetUnavailable) as caught,
     ):
         session.start()
     assert "it could not be started: Exec format error" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("first", "words"),
+    [
+        ("#!/bin/sh\r\n", "its first line ends with a carriage return: save it with Unix line ends"),
+        ("#!/no/such/shell -e\n", "its first line names /no/such/shell: is that here?"),
+    ],
+)
+def test_a_script_whose_interpreter_is_not_found_says_why(tmp_path, first, words):
+    path = tmp_path / "port"
+    path.write_bytes(first.encode() + b"echo\n")
+    path.chmod(0o755)
+    with ProgramSession(find_program([str(path)]), hello={}) as session, pytest.raises(TargetUnavailable) as e:
+        session.start()
+    assert words in str(e.value)
+
+
 @pytest.mark.parametrize("words", [[], [""], ["a\0b"]])
 def test_an_empty_command_is_refused(words):
     with pytest.raises(InvalidArgument, match="--exec must be"):
-        find_program(words, NAMES)
+        find_program(words)
 
 
 # --- Behaviour ---------------------------------------------------------------------------------------------
@@ -523,7 +656,15 @@ def test_words_are_replaced_inside_words(printed):
         ("time.sleep(100)", "timeout", "no answer within 1 s"),
         ("print('0.5 x')", "other", "word 2 of what it printed is no number: 'x'"),
         ("print('1_0')", "other", "word 1 of what it printed is no number"),
-        ("print('[0.5 0.5]')", "other", "begins like a JSON list and is none"),
+        ("print('0.5,0.5')", "other", "no number: '0.5,0.5' (part numbers by white space alone)"),
+        ("print(chr(0xFEFF) + '1')", "other", "(a byte order mark: write UTF-8 without one)"),
+        ("print('{\"protocol\": 1}')", "other", "(it speaks the protocol: leave out --per-case)"),
+        ("print('0.5', file=sys.stderr)", "array", "it wrote to standard error alone"),
+        (
+            "print('[0.5 0.5]')",
+            "other",
+            "like a JSON list and is none: '[0.5 0.5]' (print numbers alone, or with commas)",
+        ),
         ("print([[1], [2]])", "other", "values is a list of lists"),
         ("print(1e39)", "other", "beyond the largest float32"),
         ("sys.stdout.buffer.write(b'\\xff')", "other", "is no number"),
@@ -557,4 +698,4 @@ def test_what_a_program_of_one_case_leaves_behind_is_gone(printed, tmp_path):
 @pytest.mark.parametrize("words", [("{seed}", "{T}"), (), ("{seed}{T}", "d_model")])
 def test_a_command_without_a_place_for_each_argument_is_refused(words):
     with pytest.raises(InvalidArgument, match="--per-case must be given with a program whose arguments hold"):
-        find_program([sys.executable, *words], NAMES, per_case=True)
+        find_program([sys.executable, *words], per_case=True).check_fits(LEARNED_POS_EMBED)

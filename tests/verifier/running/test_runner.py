@@ -423,6 +423,25 @@ def test_close_works_at_any_time(write):
     session.close()
 
 
+def test_temporary_files_that_a_target_has_locked_away_are_gone(open_session, tmp_path):
+    (tmp_path / "other").mkdir(mode=0o500)
+    if os.access(tmp_path / "other", os.W_OK):
+        pytest.skip("root may delete anything")
+    with open_session(f"""
+        import os, tempfile
+        def fn(seed, T, d_model):
+            folder = os.path.join(tempfile.mkdtemp(), "below")
+            os.mkdir(folder); open(os.path.join(folder, "file"), "w").close()
+            os.symlink({str(tmp_path / "other")!r}, os.path.join(folder, "link"))
+            os.chmod(folder, 0); os.chmod(os.path.dirname(folder), 0o500)
+            print(folder)
+    """) as session:
+        list(session.run(cases(1)))
+        path = Path(printed(session, 1)[0])
+    assert not path.parents[1].exists()
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o500
+
+
 def test_temporary_files_are_gone(open_session):
     with open_session("""
         import os, tempfile

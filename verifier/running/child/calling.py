@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import builtins
 import os
 import sys
@@ -24,6 +25,8 @@ MAX_NOTES = 20
 # posvec's own folder: of this file, three up.
 _POSVEC = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 _clock = time.perf_counter
+_decode = binascii.a2b_base64
+_dict = dict
 _modules = sys.modules
 
 
@@ -32,9 +35,12 @@ class NotRun(Exception):
 
 
 def coerce(args: Sequence[Any], how: str | None) -> Sequence[Any]:
-    """Return the arguments as the case wants them: as they are, or as str, float or NumPy integers."""
+    """Return the arguments as the case wants them: as they are, or as str, float or NumPy integers.
+
+    An object is an array: a new one for each call, which the target may write to.
+    """
     if how is None:
-        return args
+        return [array(value) if type(value) is dict else value for value in args] if _dict in map(type, args) else args
     if how == "str":
         return [str(value) for value in args]
     if how == "float":
@@ -47,6 +53,28 @@ def coerce(args: Sequence[Any], how: str | None) -> Sequence[Any]:
     except BaseException as error:
         raise NotRun(
             "the arguments cannot be NumPy integers here: %s: %s" % (type_name(type(error)), str(error)[:500])
+        ) from None
+
+
+def wrote_to(given: Sequence[Any], args: Sequence[Any]) -> bool:
+    """Say whether an array that was given no longer holds what it was made from."""
+    for value, made_from in zip(given, args):
+        if type(made_from) is dict:
+            if describe(value)[1] != _decode(made_from["data"]):
+                return True
+    return False
+
+
+def array(value: dict[str, Any]) -> Any:
+    """Return the NumPy array that JSON values describe."""
+    try:
+        import numpy
+
+        flat = numpy.frombuffer(_decode(value["data"]), numpy.dtype(value["dtype"]).newbyteorder("<"))
+        return flat.reshape(value["shape"]).astype(value["dtype"])
+    except BaseException as error:
+        raise NotRun(
+            "the arguments cannot be NumPy arrays here: %s: %s" % (type_name(type(error)), str(error)[:500])
         ) from None
 
 
@@ -100,15 +128,20 @@ class Caller:
         """Call the target once; return the very object that it returned, or None if it raised."""
         result = None
         data = b""
+        given: Sequence[Any] = ()
         start = _clock()
         try:
-            result = self.function(*coerce(args, how))
+            given = coerce(args, how)
+            start = _clock()
+            result = self.function(*given)
             header, data = describe(result)
         except NotRun as error:
             header = {"k": "not-run", "x": str(error)}
         except BaseException as error:
             header = describe_raised(error)
         header["e"] = _clock() - start
+        if phase is not None and wrote_to(given, args):
+            header["w"] = True
         self._answer(tag, header, data, phase)
         return result
 

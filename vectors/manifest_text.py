@@ -1,0 +1,76 @@
+"""The manifest inside a golden file: its text, and what it says, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from posvec.schemas.errors import VectorsError
+from posvec.schemas.manifest import FORMAT, FORMAT_VERSION
+from posvec.vectors.hdf5_read import NotPlain, PlainFile
+
+REMEDY = "copy it again, or make it anew with `posvec generate`"
+_LARGEST_MANIFEST = 16 * 1024 * 1024
+
+
+class _Written(Protocol):
+    def to_json(self) -> str: ...
+
+
+M = TypeVar("M", bound=_Written)
+
+
+def manifest_text(path: Path, file: PlainFile) -> str:
+    """Return the text of the manifest in an open golden file.
+
+    Raises:
+        VectorsError: It is no golden file, or of another format version.
+        NotPlain: The manifest is no text.
+
+    """
+    found = file.root.attrs.get("format")
+    if found != FORMAT:
+        raise VectorsError(path, f"is an HDF5 file but no golden file (format {found!r:.40})", remedy=REMEDY)
+    version = file.root.attrs.get("format_version")
+    if version != FORMAT_VERSION:
+        raise VectorsError(
+            path,
+            f"has format version {version!s:.20}, and this posvec reads version {FORMAT_VERSION}",
+            remedy="use the posvec that the file came with, or make it anew with `posvec generate`",
+        )
+    dataset = file["manifest"]
+    if dataset.shape != () or dataset.dtype.kind != "S" or dataset.nbytes > _LARGEST_MANIFEST:
+        raise NotPlain(f"its manifest is no text of at most {_LARGEST_MANIFEST:,} bytes")
+    try:
+        return dataset[()].tobytes().decode("ascii")
+    except UnicodeDecodeError:
+        raise NotPlain("its manifest is not ASCII") from None
+
+
+def parse(path: Path, text: str, from_dict: Callable[[Mapping[str, Any]], M], schema_file: str) -> M:
+    """Return what the manifest ``text`` of the golden file ``path`` says.
+
+    Raises:
+        VectorsError: It is no JSON, violates the schema, contradicts itself, or is not in its normal form.
+
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise VectorsError(path, f"its manifest cannot be read ({error!s:.120})", remedy=REMEDY) from error
+    try:
+        manifest = from_dict(data)
+        if manifest.to_json() == text:
+            return manifest
+        problem = "contradicts itself or is not in its normal form"
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"is not valid: {error!s:.200}".rstrip(".")
+    # Only a manifest that is wrong is held against the schema, which names what is: that takes 0.1 s to load.
+    from posvec.schemas.validate import violation
+
+    broken = violation(data, schema_file)
+    if broken is not None:
+        problem = f"violates {schema_file} at {broken}"
+    raise VectorsError(path, f"its manifest {problem}", remedy=REMEDY)
