@@ -9,7 +9,10 @@ import jax
 import numpy as np
 import pytest
 
+from posvec.generator.case_generate import case_id
 from posvec.generator.suites import CASE_SUITES
+from posvec.vectors.case_golden import open_golden
+from posvec.vectors.files import locate
 from tests.generator.references.conftest import accepts, copied, golden, refusals, suite_of
 
 NAMES = tuple(CASE_SUITES)
@@ -25,6 +28,24 @@ def test_the_signature_is_the_suites(name: str):
         assert tuple(inspect.signature(function).parameters) == parameters
     for case, _ in golden(name):
         assert tuple(case.args) == parameters
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shipped_file_holds_these_cases_and_values(name: str):
+    """`make vectors` makes it anew."""
+    shipped = open_golden(locate(None, None, suite=name))
+    assert shipped.suite == suite_of(name).suite
+    held = {case.id: case for case in shipped.cases()}
+    assert list(held) == [case_id(suite_of(name), case.axes) for case, _ in golden(name)]
+    for case, expected in golden(name):
+        one = held[case_id(suite_of(name), case.axes)]
+        assert all(np.asarray(one.args[key]).tobytes() == np.asarray(case.args[key]).tobytes() for key in case.args)
+        assert one.must_raise == (expected is None)
+        if expected is not None:
+            known = shipped.known(one)
+            assert (known.shape, known.expected.tobytes()) == (expected.values.shape, expected.values.tobytes())
+            for bound, stored in ((expected.below, known.accept_below), (expected.above, known.accept_above)):
+                assert np.array_equal(np.zeros(known.shape) if bound is None else bound, stored.reshape(known.shape))
 
 
 @pytest.mark.parametrize("name", NAMES)
