@@ -32,7 +32,7 @@ def request(number: int, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """
     message: dict[str, Any] = {"id": number}
     for name, value in arguments.items():
-        message[name] = value if type(value) in (int, float) else array(value)
+        message[name] = array(value) if hasattr(value, "dtype") else value
     for name, value in arguments.items():
         if type(value) is int and not -_EXACT_IN_DOUBLE <= value <= _EXACT_IN_DOUBLE:
             message |= {f"{name}_lo": value % _WORD, f"{name}_hi": (value // _WORD) % _WORD}

@@ -253,7 +253,7 @@ def test_the_suites_are_listed_with_their_contracts(posvec):
     ran = posvec("suites")
     assert ran.status == 0
     assert "learned_pos_embed_add(x (B, T, D), table (max_T, D)) -> float32" in " ".join(ran.out.split())
-    assert max(map(len, ran.out.splitlines())) <= 80
+    assert all(len(line) <= 80 or "https://" in line for line in ran.out.splitlines())
     names = posvec("suites", "--names").out.split()
     assert {"learned_pos_embed", "learned_pos_embed_add"} <= set(names)
 

@@ -167,7 +167,7 @@ def test_large_arrays_are_judged_as_small_ones_are():
 
     def of(array):
         answer = Answer(case_id=case.id, kind="array", dtype=array.dtype.str, shape=array.shape, data=array.tobytes())
-        return judge_layout(answer, suite=LEARNED_POS_EMBED, case=case, length=2048)
+        return judge_layout(answer, suite=LEARNED_POS_EMBED, case=case, shape=(2048,))
 
     assert of(np.zeros(2048, "<f4")).values.size == 2048
     assert of(np.zeros((32, 64), "<f4")).loosely.size == 2048

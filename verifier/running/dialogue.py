@@ -120,4 +120,4 @@ def question(index: int, case: Case) -> list[Any]:
     if how == "numpy":
         how = "int32" if case.numpy_int32 else "int64"
     values = case.args.values()
-    return [index, [value if type(value) in (int, float) else protocol.array(value) for value in values], how]
+    return [index, [protocol.array(value) if hasattr(value, "dtype") else value for value in values], how]
