@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from posvec.schemas.errors import VectorsError
 from posvec.schemas.report import Behaviour
 from posvec.vectors.derive import fold_in, seed_key, table_draws
 from posvec.vectors.random_bits import random_bits
@@ -282,3 +283,88 @@ def test_what_the_target_says_of_itself_is_not_believed_without_evidence(diagnos
     assert ids(moved) == [["seed-offset"]]
     assert diagnosed(right, FEW, match="exact", **said) is None
     assert ids(diagnosed(lambda s, T, d: of_key(seed_key([s]), T, d), FEW, **said)) == [["unfolded-key"]]
+
+
+# Counts and corners
+
+
+def test_four_and_five_mistakes_are_counted_in_words(diagnosed, of_key):
+    def block(seed, T, d_model):
+        return of_key(seed_key([seed]), 32, d_model).reshape(32, d_model)[1 : T + 1]
+
+    four = diagnosed(lambda s, T, d: block(s, T, d).T.reshape(-1).astype("f8"), "*/d_model=[34]/T=3*")
+    assert ids(four) == [["unfolded-key", "rows-from-one", "feature-major", "float64"]]
+    assert four.sentence.startswith("Four mistakes together: The seed's key")
+    five = diagnosed(lambda s, T, d: block(s, T, d).T.astype("f8"), "*/d_model=[34]/T=3*")
+    assert ids(five) == [["unfolded-key", "rows-from-one", "feature-major", "float64", "not-flattened"]]
+    assert five.sentence.startswith("Five mistakes together: The seed's key")
+
+
+def test_many_cases_are_all_cases(diagnosed, unfolded):
+    found = diagnosed(unfolded, "*/d_model=[134]/T=?")
+    assert found.explanations[0].evidence.startswith("All 270 cases (3,240 values) are, bit for bit, what")
+
+
+def test_what_holds_no_values_counts_none(diagnosed, right):
+    for function in (lambda s, T, d: [1.0], lambda s, T, d: np.float32(T)):
+        (explanation,) = diagnosed(function, FEW).explanations
+        assert (explanation.level, explanation.cases, explanation.elements) == ("layout", 162, 0)
+    shared = diagnosed(right, FEW, behaviour=Behaviour(checked=32, aliasing=("a", "b")))
+    (explanation,) = shared.explanations
+    assert (explanation.level, explanation.cases, explanation.elements) == ("behaviour", 2, 0)
+    assert explanation.evidence == "In 2 of the 32 cases called again, a later call changed an earlier result."
+    unsteady = diagnosed(right, FEW, behaviour=Behaviour(checked=9, repeat=("a",)))
+    assert (unsteady.explanations[0].cases, unsteady.explanations[0].elements) == (1, 0)
+
+
+def test_a_run_in_which_all_cases_raise_is_not_diagnosed(diagnosed):
+    def raising(*arguments):
+        raise ValueError(arguments)
+
+    assert diagnosed(raising, FEW) is None
+
+
+def test_a_run_without_failures_is_not_diagnosed(diagnosed, right):
+    assert diagnosed(right, FEW) is None
+
+
+def test_facts_are_told_of_arrays_of_any_length(diagnosed, right):
+    wide = diagnosed(lambda s, T, d: right(s, T, d) * np.float32(3.25), "*/d_model=64/T=3?")
+    assert "the right draw times 3.25" in wide.facts[0]
+    longer = diagnosed(lambda s, T, d: np.append(right(s, T, d) * np.float32(3.25), np.float32([1, 2])), FEW)
+    assert (longer.sentence, longer.explanations) == (NOTHING_KNOWN, ())
+    shorter = diagnosed(lambda s, T, d: (right(s, T, d) * np.float32(3.25))[:-1], "*/d_model=[34]/T=[1-5]")
+    assert (shorter.sentence, shorter.explanations) == (NOTHING_KNOWN, ())
+
+
+def test_values_in_a_wrong_layout_are_right_or_wrong_as_others_are(diagnosed, right):
+    found = diagnosed(
+        lambda s, T, d: (right(s, T, d) * np.float32(1 if d == 1 else 3.25)).reshape(T, d), "*/d_model=[134]/T=[1-5]"
+    )
+    assert found.facts == (
+        "Every case came with shape (T, d_model).",
+        "Every element of the failing cases is the right draw times 3.25: the scale differs.",
+        "Right for d_model = 1 only.",
+    )
+
+
+def test_the_environment_and_the_order_of_calls_reach_the_search(diagnosed, right):
+    kept = {}
+
+    def cached(seed, T, d_model):
+        return kept.setdefault((T, d_model), right(seed, T, d_model))
+
+    assert ids(diagnosed(cached, "*/d_model=[34]/T=[1-5]")) == [["cached"]]
+
+
+def test_a_missing_draw_table_costs_the_diagnosis_only(diagnosed, unfolded, monkeypatch):
+    monkeypatch.setattr("posvec.verifier.mistakes.diagnose.draw_table", lambda: None)
+    assert diagnosed(unfolded, FEW) is None
+
+
+def test_a_damaged_draw_table_costs_the_diagnosis_only(diagnosed, unfolded, monkeypatch):
+    def damaged(*_):
+        raise VectorsError("draws.h5", "is damaged", remedy="copy it again")
+
+    monkeypatch.setattr("posvec.vectors.draws.DrawTable.accept", damaged)
+    assert diagnosed(unfolded, FEW) is None
