@@ -85,6 +85,7 @@ def test_it_learns_the_order_with_positions_and_only_guesses_without(example):
     assert all(0.45 <= accuracy <= 0.55 for accuracy in without)
 
 
+@pytest.mark.slow
 def test_the_example_draws_its_curves_in_less_than_a_minute(tmp_path):
     pytest.importorskip("torch")
     pytest.importorskip("matplotlib")
