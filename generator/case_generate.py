@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from posvec.generator.case_suite import CaseSuite, Expected, ReferenceCase
 from posvec.generator.environment import prepare
-from posvec.generator.lint import Finding, told_apart
-from posvec.generator.scratch import remove_leftovers, writing
+from posvec.generator.lint import Finding, holds, told_apart
+from posvec.generator.scratch import output_error, remove_leftovers, writing
 from posvec.schemas.case import Case
 from posvec.schemas.case_manifest import CaseManifest
-from posvec.schemas.errors import InvalidArgument, ReferenceDisagrees, VectorsError
+from posvec.schemas.errors import InvalidArgument, ReferenceDisagrees, VectorsError, first_line
+from posvec.schemas.suite import DTYPES
 from posvec.vectors.case_golden import CaseGolden, open_golden
+from posvec.vectors.diff_cases import diff_cases
 from posvec.vectors.files import file_name
 from posvec.vectors.write_cases import CaseValues, write_cases
-
-_OUTPUTS = {"float32": np.dtype(np.float32), "int32": np.dtype(np.int32)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +57,12 @@ def generate_cases(
     values = case_values(suite)
     finding = told_apart(suite, values)
     path = folder / file_name(suite.suite.name, "partitionable")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise output_error(folder, error) from error
     with writing(folder):
-        remove_leftovers(folder)
+        remove_leftovers(folder, path)
         if path.exists() and not force:
             _check_replaceable(path, suite)
         manifest = write_cases(path, suite=suite.suite, cases=values, command=command)
@@ -74,19 +78,11 @@ def check_cases(golden: CaseGolden, suite: CaseSuite, *, any_device: bool = Fals
 
     """
     prepare(stream="partitionable", any_device=any_device)
-    found = {values.case.id: values for values in case_values(suite)}
-    held = {case.id: case for case in golden.cases()}
-    other = [id_ for id_ in {**held, **found} if id_ not in held or id_ not in found]
-    for id_ in held.keys() & found.keys():
-        expected, case = found[id_].expected, held[id_]
-        same = (expected is None) == case.must_raise and all(
-            np.array_equal(value, found[id_].case.args[name]) for name, value in case.args.items()
-        )
-        if same and expected is not None:
-            same = expected.tobytes() == golden.known(case).expected.tobytes()
-        if not same:
-            other.append(id_)
-    return sorted(other)
+    with TemporaryDirectory(prefix="posvec-check-") as folder:
+        path = Path(folder, file_name(suite.suite.name, "partitionable"))
+        write_cases(path, suite=suite.suite, cases=case_values(suite), command=golden.manifest.command)
+        found = diff_cases(golden, CaseGolden.open(path))
+    return sorted({*found.changed, *found.intervals, *found.only_first, *found.only_second})
 
 
 def case_values(suite: CaseSuite) -> list[CaseValues]:
@@ -120,8 +116,8 @@ def _values(suite: CaseSuite, case: ReferenceCase) -> CaseValues:
     except Exception as error:
         if case.must_raise:
             return CaseValues(case=given, expected=None)
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ReferenceDisagrees(f"The reference raised {type(error).__name__} in {name}: {said}.") from error
+        said = f"The reference raised {type(error).__name__} in {name}: {first_line(error)}."
+        raise ReferenceDisagrees(said) from error
     if case.must_raise:
         raise ReferenceDisagrees(f"The reference returned shape {returned.shape} in {name}, where it must raise.")
     expected = Expected(values=returned) if suite.expected is None else suite.expected(case.args)
@@ -149,9 +145,7 @@ def _bound(bound: Any, shape: tuple[int, ...]) -> Any:
 
 def _hold(suite: CaseSuite, name: str, returned: Any, expected: Expected) -> None:
     """Hold what the reference returned against what is expected, at the suite's own level."""
-    from posvec.generator.lint import holds
-
-    due = _OUTPUTS[suite.suite.output.dtype]
+    due = np.dtype(DTYPES[suite.suite.output.dtype])
     if expected.values.dtype != due or expected.values.ndim != suite.suite.output.rank:
         raise ReferenceDisagrees(
             f"{name} expects {expected.values.dtype} of rank {expected.values.ndim}, and the suite promises {due} of "

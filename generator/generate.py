@@ -16,7 +16,7 @@ from posvec.generator.suites import GeneratedSuite
 from posvec.generator.sweep import Advance, Sweep, sweep
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
-from posvec.schemas.errors import InvalidArgument, PosvecError, ReferenceDisagrees, VectorsError
+from posvec.schemas.errors import InvalidArgument, PosvecError, ReferenceDisagrees, VectorsError, first_line
 from posvec.schemas.manifest import Manifest
 from posvec.vectors.assemble import Recorded, write_golden
 from posvec.vectors.draws import DrawTable
@@ -200,7 +200,7 @@ def _sweep(request: Request, build: Build, folder: Path, advance: Advance) -> Sw
     except OSError as error:
         raise output_error(request.path, error) from error
     except Exception as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        said = first_line(error)
         raise ReferenceDisagrees(
             f"The reference raised {type(error).__name__} under {build.label}: {said}; nothing was written."
         ) from error

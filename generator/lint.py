@@ -11,7 +11,7 @@ import numpy as np
 
 from posvec.generator.case_suite import CaseSuite, Expected
 from posvec.schemas.errors import InvalidArgument
-from posvec.vectors.ulp import ordered
+from posvec.vectors.ulp import ulp_distance
 from posvec.vectors.write_cases import CaseValues
 
 _FEWEST_TO_JUDGE = 2
@@ -57,7 +57,7 @@ def holds(returned: Any, expected: Expected, level: str) -> bool:
         return bool(np.array_equal(returned, due))
     if not np.isfinite(returned).all():
         return False
-    step = ordered(returned).astype(np.int64) - ordered(due)
+    step = ulp_distance(returned, due)
     if level == "exact":
         return not step.any()
     if level == "equivalent":

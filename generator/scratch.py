@@ -27,11 +27,7 @@ except ImportError:  # Windows: generate is not supported there, but the module 
     fcntl = None
 
 _PREFIX = ".generate-"
-_GOLDEN = tuple(
-    f".{Path(file_name(DEFAULT_SUITE.name, stream)).with_suffix(suffix)}."
-    for stream in STREAMS
-    for suffix in (".h5", ".json")
-)
+_GOLDEN = [Path(file_name(DEFAULT_SUITE.name, stream)) for stream in STREAMS]
 
 
 @contextmanager
@@ -82,13 +78,14 @@ def writing(folder: Path, *, waiting: Callable[[], None] = lambda: None) -> Iter
         yield
 
 
-def remove_leftovers(folder: Path) -> None:
-    """Remove what killed runs left in ``folder``; call it with the folder's lock held."""
+def remove_leftovers(folder: Path, *golden: Path) -> None:
+    """Remove what killed runs left in ``folder``, of ``golden`` files too; call it with the folder's lock held."""
+    own = tuple(f".{path.with_suffix(suffix).name}." for path in (*_GOLDEN, *golden) for suffix in (".h5", ".json"))
     for path in folder.glob(f".*{TEMPORARY_SUFFIX}"):
         if not path.is_dir():
             # A golden file is written only with the folder's lock held, so the owner of its copy is dead. Any other
             # file's may be alive: of `posvec verify --report json=here/report.json`, say.
-            if path.name.startswith(_GOLDEN):
+            if path.name.startswith(own):
                 with suppress(OSError):
                     path.unlink()
             continue

@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from posvec.schemas.errors import InvalidArgument, ReferenceDisagrees
+from posvec.schemas.errors import InvalidArgument, ReferenceDisagrees, first_line
 from posvec.schemas.suite import Suite
 from posvec.vectors import suites
 
@@ -94,8 +94,8 @@ def _from_file(path: Path, attribute: str) -> CaseSuite:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ReferenceDisagrees(f"{path} raised {type(error).__name__} when it was loaded: {said}.") from error
+        said = f"{path} raised {type(error).__name__} when it was loaded: {first_line(error)}."
+        raise ReferenceDisagrees(said) from error
     found = getattr(module, attribute, None)
     if not isinstance(found, CaseSuite):
         names = [name for name, value in vars(module).items() if isinstance(value, CaseSuite)]

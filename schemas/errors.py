@@ -93,6 +93,11 @@ def shorten(text: str, limit: int = 120) -> str:
     return shown if len(text) <= limit else shown[:limit] + "…"
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of what an exception says, or its type where it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def printable(text: str, *, keep: str = "") -> str:
     """Return ``text`` with every character that is not printable, except those in ``keep``, as an escape."""
     if text.isprintable():

@@ -11,7 +11,8 @@ from posvec.schemas.errors import InvalidArgument
 from posvec.schemas.reading import one_of, read
 
 KINDS = ("int", "float", "array")
-ARRAY_DTYPES = ("float32", "int32")
+DTYPES = {"float32": "<f4", "int32": "<i4"}
+"""Element types of arrays, with the form in which they are stored and sent: little-endian."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Parameter:
             return cls(name=name, kind=kind, minimum=read(data, "minimum", int), maximum=read(data, "maximum", int))
         if kind == "float":
             return cls(name=name, kind=kind)
-        dtype = one_of(read(data, "dtype", str), ARRAY_DTYPES)
+        dtype = one_of(read(data, "dtype", str), tuple(DTYPES))
         return cls(name=name, kind=kind, dtype=dtype, shape=read(data, "shape", str))
 
     def to_dict(self) -> dict[str, Any]:

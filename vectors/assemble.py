@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from posvec import __version__
 from posvec.schemas.axes import Axis
 from posvec.schemas.build import Build, Stream
-from posvec.schemas.errors import OutputError, PosvecError, ReferenceDisagrees
+from posvec.schemas.errors import ReferenceDisagrees
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION, Manifest, Recording
 from posvec.schemas.suite import Suite
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.golden import INTERVALS, Golden, content_digest
 from posvec.vectors.hdf5_write import create_dataset, new_file
-from posvec.vectors.replace import replacing
+from posvec.vectors.replace import replacing_golden
 from posvec.vectors.suites import MAX_T
 from posvec.vectors.ulp import Float32, ordered
 
@@ -91,18 +91,9 @@ def write_golden(
     """
     writer = _Writer(suite=suite, stream=stream, axes=axes, table=table, command=command)
     sources = writer.sources(recordings, existing)
-    try:
-        with replacing(path) as temporary, replacing(path.with_suffix(".json")) as beside:
-            manifest = writer.write(temporary, sources)
-            beside.write_text(manifest.to_json(), "ascii", newline="\n")
-    except (OSError, RuntimeError) as error:  # h5py reports a full disk as either
-        if isinstance(error, PosvecError):
-            raise
-        raise OutputError(
-            path,
-            getattr(error, "strerror", None) or str(error),
-            remedy="free some space or choose another folder with -o",
-        ) from error
+    with replacing_golden(path) as (temporary, beside):
+        manifest = writer.write(temporary, sources)
+        beside.write_text(manifest.to_json(), "ascii", newline="\n")
     return manifest
 
 

@@ -31,7 +31,7 @@ from posvec.vectors.content_digest import ContentDigest, Rows
 from posvec.vectors.derive import N_DRAWS
 from posvec.vectors.hdf5_read import Dataset, NotPlain, PlainFile
 from posvec.vectors.known import Known
-from posvec.vectors.manifest_text import REMEDY, manifest_text, parse
+from posvec.vectors.manifest_text import REMEDY, check_digest, check_unchanged, manifest_text, parse
 from posvec.vectors.opening import opened
 from posvec.vectors.ulp import Float32, from_ordered, ordered
 
@@ -74,15 +74,8 @@ class Golden:
         path = Path(path)
         with opened(path, kind="golden file", remedy=REMEDY) as file:
             manifest = parse_manifest(path, manifest_text(path, file))
-            _check_datasets(file, manifest)
-            digest = content_digest(file, manifest)
-        if digest != manifest.content_sha256:
-            raise VectorsError(
-                path,
-                f"its content has the digest {digest[:12]}…, not {manifest.content_sha256[:12]}… as its manifest says:"
-                " it was damaged or edited",
-                remedy=REMEDY,
-            )
+            digest = _checked_digest(file, manifest)
+        check_digest(path, digest, manifest.content_sha256)
         golden = cls(path=path, manifest=manifest)
         object.__setattr__(golden, "_blocks", lru_cache(maxsize=32)(golden._block))
         return golden
@@ -94,14 +87,7 @@ class Golden:
             VectorsError: The content is no longer what it was when the file was opened.
 
         """
-        try:
-            with opened(self.path, kind="golden file", remedy=REMEDY) as file:
-                _check_datasets(file, self.manifest)
-                unchanged = content_digest(file, self.manifest) == self.manifest.content_sha256
-        except VectorsError:
-            unchanged = False
-        if not unchanged:
-            raise VectorsError(self.path, "was changed or removed while the target ran", remedy=REMEDY)
+        check_unchanged(self.path, lambda file: _checked_digest(file, self.manifest), self.manifest.content_sha256)
 
     @property
     def suite(self) -> Suite:
@@ -314,6 +300,11 @@ def _plain(file: PlainFile, name: str, dtypes: tuple[str, ...], shape: tuple[int
     if dataset.dtype.str not in dtypes:
         raise NotPlain(f"{name} has dtype {dataset.dtype.str}, not {' or '.join(dtypes)}")
     return dataset
+
+
+def _checked_digest(file: PlainFile, manifest: Manifest) -> str:
+    _check_datasets(file, manifest)
+    return content_digest(file, manifest)
 
 
 def _check_datasets(file: PlainFile, manifest: Manifest) -> None:

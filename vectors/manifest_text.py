@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from posvec.schemas.errors import VectorsError
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION
 from posvec.vectors.hdf5_read import NotPlain, PlainFile
+from posvec.vectors.opening import opened
 
 REMEDY = "copy it again, or make it anew with `posvec generate`"
 _LARGEST_MANIFEST = 16 * 1024 * 1024
@@ -47,6 +48,38 @@ def manifest_text(path: Path, file: PlainFile) -> str:
         return dataset[()].tobytes().decode("ascii")
     except UnicodeDecodeError:
         raise NotPlain("its manifest is not ASCII") from None
+
+
+def check_digest(path: Path, digest: str, said: str) -> None:
+    """Check that the content of the golden file ``path`` has the digest that its manifest says.
+
+    Raises:
+        VectorsError: It has another.
+
+    """
+    if digest != said:
+        raise VectorsError(
+            path,
+            f"its content has the digest {digest[:12]}…, not {said[:12]}… as its manifest says:"
+            " it was damaged or edited",
+            remedy=REMEDY,
+        )
+
+
+def check_unchanged(path: Path, digest: Callable[[PlainFile], str], said: str) -> None:
+    """Check the digest of a golden file that was opened before: a target that ran meanwhile may have edited it.
+
+    Raises:
+        VectorsError: The content is no longer what it was, or cannot be read.
+
+    """
+    try:
+        with opened(path, kind="golden file", remedy=REMEDY) as file:
+            unchanged = digest(file) == said
+    except VectorsError:
+        unchanged = False
+    if not unchanged:
+        raise VectorsError(path, "was changed or removed while the target ran", remedy=REMEDY)
 
 
 def parse(path: Path, text: str, from_dict: Callable[[Mapping[str, Any]], M], schema_file: str) -> M:

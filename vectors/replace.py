@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from posvec.schemas.errors import OutputError, PosvecError
+
 TEMPORARY_SUFFIX = ".posvec-tmp"
 
 
@@ -40,6 +42,27 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
+
+
+@contextmanager
+def replacing_golden(path: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield temporary paths that take the places of the golden file ``path`` and of the manifest beside it.
+
+    Raises:
+        OutputError: One could not be written; what was there is untouched.
+
+    """
+    try:
+        with replacing(path) as temporary, replacing(path.with_suffix(".json")) as beside:
+            yield temporary, beside
+    except (OSError, RuntimeError) as error:  # h5py reports a full disk as either
+        if isinstance(error, PosvecError):
+            raise
+        raise OutputError(
+            path,
+            getattr(error, "strerror", None) or str(error),
+            remedy="free some space or choose another folder with -o",
+        ) from error
 
 
 def probe_folder(path: Path) -> None:

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 from posvec import __version__
 from posvec.schemas.case import Case
 from posvec.schemas.case_manifest import CaseEntry, CaseManifest
-from posvec.schemas.errors import OutputError, PosvecError
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION
-from posvec.schemas.suite import Suite
+from posvec.schemas.suite import DTYPES, Suite
 from posvec.vectors.case_golden import ACCEPT, content_digest, group
 from posvec.vectors.hdf5_write import create_dataset, new_file
-from posvec.vectors.replace import replacing
+from posvec.vectors.replace import replacing_golden
 
 _SMALL = 4096
-_DTYPES = {"float32": "<f4", "int32": "<i4"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +47,9 @@ def write_cases(path: Path, *, suite: Suite, cases: Sequence[CaseValues], comman
     """
     entries = tuple(_entry(suite, values) for values in cases)
     manifest = CaseManifest(suite=suite, cases=entries, command=command, posvec=__version__)
-    try:
-        with replacing(path) as temporary, replacing(path.with_suffix(".json")) as beside:
-            manifest = _write(temporary, manifest, cases)
-            beside.write_text(manifest.to_json(), "ascii", newline="\n")
-    except (OSError, RuntimeError) as error:  # h5py reports a full disk as either
-        if isinstance(error, PosvecError):
-            raise
-        raise OutputError(
-            path,
-            getattr(error, "strerror", None) or str(error),
-            remedy="free some space or choose another folder with -o",
-        ) from error
+    with replacing_golden(path) as (temporary, beside):
+        manifest = _write(temporary, manifest, cases)
+        beside.write_text(manifest.to_json(), "ascii", newline="\n")
     return manifest
 
 
@@ -84,7 +73,7 @@ def _entry(suite: Suite, values: CaseValues) -> CaseEntry:
 
 
 def _write(path: Path, manifest: CaseManifest, cases: Sequence[CaseValues]) -> CaseManifest:
-    arrays = {p.name: _DTYPES[p.dtype] for p in manifest.suite.parameters if p.kind == "array"}
+    arrays = {p.name: DTYPES[p.dtype] for p in manifest.suite.parameters if p.kind == "array"}
     with new_file(path) as file:
         file.attrs["format"] = FORMAT
         file.attrs["format_version"] = FORMAT_VERSION
@@ -92,7 +81,7 @@ def _write(path: Path, manifest: CaseManifest, cases: Sequence[CaseValues]) -> C
         for number, (entry, values) in enumerate(zip(manifest.cases, cases, strict=True)):
             found = {f"args/{name}": (values.case.args[name], dtype) for name, dtype in arrays.items()}
             if values.expected is not None:
-                found["expected"] = values.expected, _DTYPES[manifest.suite.output.dtype]
+                found["expected"] = values.expected, DTYPES[manifest.suite.output.dtype]
             if entry.accept:
                 bounds = zip(ACCEPT, (values.below, values.above), strict=True)
                 found |= {name: (bound, "<u4") for name, bound in bounds}

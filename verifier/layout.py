@@ -10,14 +10,13 @@ import numpy as np
 from posvec.schemas.answer import Answer
 from posvec.schemas.case import Case
 from posvec.schemas.errors import shorten
-from posvec.schemas.suite import Suite
+from posvec.schemas.suite import DTYPES, Suite
 from posvec.vectors.ulp import Float32, Values
 from posvec.verifier.text import counted
 
 MAX_RANK = 8
 TEXT = ("values", "stdout")
 """What an answer is called that came as numbers only, without dtype and shape."""
-_DTYPES = {"float32": "<f4", "int32": "<i4"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +60,7 @@ class Layout:
 
 def judge_layout(answer: Answer, *, suite: Suite, case: Case, shape: tuple[int, ...]) -> Layout:
     """Judge ``answer``, which is an array or something else that was returned; ``shape`` is the expected one."""
-    due, length, dtype_due = shape, math.prod(shape), _DTYPES[suite.output.dtype]
+    due, length, dtype_due = shape, math.prod(shape), DTYPES[suite.output.dtype]
     kind = "a one-dimensional" if len(due) == 1 else "an"
     wanted = f"{kind} {suite.output.dtype} array of shape {due}"
     if answer.kind == "other" and answer.from_program:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.vectors.known import Known
-from posvec.vectors.ulp import Int64, Values, ordered
+from posvec.vectors.ulp import Int64, Values, ulp_distance
 from posvec.verifier.match import Match
 
 NOT_FINITE: Final = 1 << 40
@@ -97,8 +97,7 @@ def differences(got: Values, known: Known) -> Int64:
     if known.expected.dtype.kind == "i":
         whole: Int64 = got.astype(np.int64) - known.expected.astype(np.int64)
         return whole
-    difference = ordered(got).astype(np.int64) - ordered(known.expected)
-    return np.where(np.isfinite(got), difference, NOT_FINITE)
+    return np.where(np.isfinite(got), ulp_distance(got, known.expected), NOT_FINITE)
 
 
 def outside(difference: Int64, below: NDArray[Any], above: NDArray[Any]) -> NDArray[np.bool_]:

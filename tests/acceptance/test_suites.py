@@ -172,6 +172,26 @@ def test_check_says_whether_the_file_still_holds(posvec, golden, tmp_path):
     assert ran.out == f"{golden}: DOES NOT HOLD in layer_norm/B=5/D=16/eps=1e-05\n"
 
 
+def test_check_sees_that_only_the_intervals_changed(posvec, golden, tmp_path):
+    other = tmp_path / "other.py"
+    other.write_text((EXAMPLES / "layer_norm.py").read_text().replace("error = 16 *", "error = 17 *"))
+    ran = posvec("generate", "--suite", f"{other}:suite", "--check", "-o", golden.parent)
+    assert ran.status == 1
+    assert ran.out.startswith(f"{golden}: DOES NOT HOLD in layer_norm/")
+
+
+def test_what_a_killed_run_left_is_removed_and_a_folder_that_cannot_be_made_is_named(posvec, tmp_path):
+    suite = f"{EXAMPLES / 'layer_norm.py'}:suite"
+    left = tmp_path / ".layer_norm.json.x.posvec-tmp"
+    left.touch()
+    assert posvec("generate", "--suite", suite, "-o", tmp_path).status == 0
+    assert not left.exists()
+    below = tmp_path / "layer_norm.h5" / "below"
+    ran = posvec("generate", "--suite", suite, "-o", below)
+    assert (ran.status, ran.out) == (3, "")
+    assert ran.err == f"posvec: {below} could not be written: Not a directory; choose another folder with -o.\n"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
