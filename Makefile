@@ -44,7 +44,7 @@ $(VENV)/demo.stamp: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/test.stamp: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing what the tests need into $(VENV) (once)"
-	@$(PIP) -e ".[jax,torch,test,plot]"
+	@$(PIP) -e ".[jax,torch,test,plot,dask]"
 	@touch $@
 
 $(VENV)/lint.stamp: pyproject.toml constraints.txt | $(BIN)/python

@@ -101,7 +101,7 @@ def verify(
     from posvec.vectors.files import DEFAULT_SUITE, locate
     from posvec.verifier.match import Match
     from posvec.verifier.progress import ScreenProgress
-    from posvec.verifier.reports import ReportFile
+    from posvec.verifier.reports.files import ReportFile
     from posvec.verifier.running.options import RunOptions
     from posvec.verifier.running.program_session import ProgramSession
     from posvec.verifier.running.runner import Session

@@ -1,0 +1,1 @@
+"""Reports of a run, one file a kind: for programs, CI services, graders and people."""

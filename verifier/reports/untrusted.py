@@ -1,0 +1,53 @@
+"""Text that came from a submission, made safe for each medium it is shown in.
+
+A name, an exception or a line of output may hold markup, links, formulas or control characters. Whatever it holds, it
+is shown as the characters that it is. Control characters are escapes already in what a :class:`Report` holds; here they
+are made so again, so that no caller has to know.
+"""
+
+from __future__ import annotations
+
+import html
+
+from posvec.schemas.errors import printable
+from posvec.schemas.report import TEXT_LIMIT, safe_text
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_MARKUP = frozenset("!\"#$%&'()*+-./:;<=>?@[\\]^_`{|}~")
+
+
+def html_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` for the content or a quoted attribute of HTML."""
+    return html.escape(safe_text(text, limit=limit), quote=True)
+
+
+def markdown_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` for a line or table cell of Markdown: all punctuation as references, which are never markup."""
+    return "".join(f"&#{ord(c)};" if c in _MARKUP else c for c in " ".join(safe_text(text, limit=limit).split()))
+
+
+def markdown_block(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` as a fenced block of Markdown, with a fence longer than any in it."""
+    shown = safe_text(text, limit=limit)
+    longest = max((len(run) for run in "".join(c if c == "`" else " " for c in shown).split()), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{shown.rstrip()}\n{fence}"
+
+
+def csv_cell(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` for a CSV cell; an apostrophe keeps a spreadsheet from taking it for a formula.
+
+    See https://owasp.org/www-community/attacks/CSV_Injection.
+    """
+    shown = printable(safe_text(text, limit=limit), keep="\n")
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def xml_text(text: str) -> str:
+    """Return ``text`` with what XML 1.0 cannot hold as escapes."""
+    return "".join(
+        c
+        if c in "\t\n" or "\x20" <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c >= "\U00010000"
+        else f"\\u{ord(c):04x}"
+        for c in text
+    )
