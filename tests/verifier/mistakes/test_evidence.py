@@ -62,7 +62,8 @@ def test_a_part_keeps_all_that_belongs_to_its_calls():
     [
         ([Args(7, 3, 2), Args(7, 2, 3)], [False, True], 1),  # one that failed
         ([Args(7, 3, 4), Args(7, 3, 2)], [True, True], 1),  # the smaller
-        ([Args(7, 2, 2), Args(7, 3, 2)], [True, True], 1),  # T and d_model differ
+        ([Args(7, 2, 2), Args(7, 3, 2)], [True, True], 1),  # T and d_model differ, whichever is larger
+        ([Args(7, 2, 2), Args(7, 2, 3)], [True, True], 1),
         ([Args(7, 4, 3), Args(7, 2, 3)], [True, True], 1),
         ([Args(7, 5, 1), Args(7, 3, 2)], [True, True], 1),  # several features
         ([Args(7, 1, 5), Args(7, 3, 2)], [True, True], 1),  # several rows
