@@ -300,6 +300,21 @@ def test_four_and_five_mistakes_are_counted_in_words(diagnosed, of_key):
     assert five.sentence.startswith("Five mistakes together: The seed's key")
 
 
+def test_two_mistakes_together_are_counted_in_words(diagnosed, unfolded):
+    two = diagnosed(lambda s, T, d: unfolded(s, T, d).astype(np.float64), "*/d_model=[34]/T=3*")
+    assert ids(two) == [["unfolded-key", "float64"]]
+    assert two.sentence.startswith("Two mistakes together: The seed's key")
+
+
+def test_too_few_digits_are_named_if_nothing_else_is_wrong(diagnosed, right):
+    def printed(seed, T, d_model):
+        return np.round(right(seed, T, d_model).astype(np.float64), 4).astype(np.float32)
+
+    assert ids(diagnosed(printed, FEW)) == [["too-few-digits"]]
+    shaped = diagnosed(lambda s, T, d: printed(s, T, d).reshape(T, d), FEW)
+    assert (shaped.sentence, shaped.explanations) == (NOTHING_KNOWN, ())
+
+
 def test_many_cases_are_all_cases(diagnosed, unfolded):
     found = diagnosed(unfolded, "*/d_model=[134]/T=?")
     assert found.explanations[0].evidence.startswith("All 270 cases (3,240 values) are, bit for bit, what")
@@ -346,6 +361,10 @@ def test_values_in_a_wrong_layout_are_right_or_wrong_as_others_are(diagnosed, ri
         "Every element of the failing cases is the right draw times 3.25: the scale differs.",
         "Right for d_model = 1 only.",
     )
+    large = diagnosed(
+        lambda s, T, d: (right(s, T, d) * np.float32(1 if d == 64 else 3.25)).reshape(T, d), "*/d_model=*[14]/T=[1-5]"
+    )
+    assert large.facts[-1] == "Right for d_model = 64 only."
 
 
 def test_the_environment_and_the_order_of_calls_reach_the_search(diagnosed, right):
