@@ -315,6 +315,20 @@ def test_too_few_digits_are_named_if_nothing_else_is_wrong(diagnosed, right):
     assert (shaped.sentence, shaped.explanations) == (NOTHING_KNOWN, ())
 
 
+def test_a_finer_uniform_is_named_if_nothing_else_is_wrong(diagnosed):
+    from scipy.special import erfinv
+
+    def finer(seed, T, d_model):
+        key = fold_in(seed_key([seed]), 0xBF8B4530)
+        words = random_bits(key, 32 * d_model, stream="partitionable")[0].astype(np.float64)
+        values = np.sqrt(2) * erfinv((words + 0.5) * 2.0**-31 - 1) * 0.02
+        return values.astype(np.float32)[: T * d_model]
+
+    assert ids(diagnosed(finer, "*/d_model=[34]/T=3?")) == [["finer-uniform"]]
+    shaped = diagnosed(lambda s, T, d: finer(s, T, d).reshape(T, d), "*/d_model=[34]/T=3?")
+    assert (shaped.sentence, shaped.explanations) == (NOTHING_KNOWN, ())
+
+
 def test_many_cases_are_all_cases(diagnosed, unfolded):
     found = diagnosed(unfolded, "*/d_model=[134]/T=?")
     assert found.explanations[0].evidence.startswith("All 270 cases (3,240 values) are, bit for bit, what")
