@@ -39,8 +39,8 @@ class _Placed:
 def outcome_grid(report: Report) -> str:
     """Return HTML: the legend with counts, and where each outcome lies."""
     placed = [_Placed(result, _coordinates(result.id)) for result in report.results if not result.coercion]
-    if not placed:
-        return ""
+    if all(one.result.outcome == "not-run" for one in placed):
+        return _legend(report) if placed else ""
     down, across = _axes(placed)
     body = _grids(placed, down, across) if down and across else _list_or_counts(placed)
     return f"{_legend(report)}\n{body}"
@@ -126,12 +126,12 @@ def _sorted(values: dict[str, None]) -> list[str]:
 
 def _list_or_counts(placed: Sequence[_Placed]) -> str:
     if len(placed) <= _MOST_LISTED:
-        rows = "".join(
-            f'<tr><td class="o {one.result.outcome}">{MARKS[one.result.outcome]}</td>'
-            f"<td>{html_text(', '.join(f'{k}={v}' for k, v in one.at.items()) or one.result.id, limit=1000)}</td></tr>"
+        items = "".join(
+            f'<li><span class="o {one.result.outcome}">{MARKS[one.result.outcome]}</span> '
+            f"{html_text(', '.join(f'{k}={v}' for k, v in one.at.items()) or one.result.id, limit=1000)}</li>"
             for one in placed
         )
-        return scrolling("Outcomes", f'<table class="cases">{rows}</table>')
+        return f'<ul class="cases">{items}</ul>'
     return "".join(_counts(placed))
 
 

@@ -110,7 +110,7 @@ def _picture(grid: Grid, uri: str, said: str) -> str:
     cell = max(min(_LARGEST_CELL, _WIDEST / columns, _HIGHEST / rows), 1.0)
     width, height = columns * cell, rows * cell
     # Room for the names of the axes beside a small table.
-    across, down = _MARGIN + max(width, 90) + 8, _MARGIN + max(height, 50) + 4
+    across, down = _MARGIN + max(width, 90) + 8, _MARGIN + max(height, 68) + 4
     ticks = [
         _tick(_MARGIN - 5, _MARGIN + (at + 0.5) * cell + 3.5, "end", grid.first_row + at) for at in _ticks(rows, cell)
     ]
@@ -118,7 +118,7 @@ def _picture(grid: Grid, uri: str, said: str) -> str:
         _tick(_MARGIN + (at + 0.5) * cell, _MARGIN - 5, "middle", grid.first_column + at)
         for at in _ticks(columns, cell)
     ]
-    middle = _MARGIN + max(height, 50) / 2
+    middle = _MARGIN + max(height, 68) / 2
     return (
         f'<svg class="map" role="img" aria-label="{html_text(said)}" width="{across:.0f}" height="{down:.0f}" '
         f'viewBox="0 0 {across:.1f} {down:.1f}">'

@@ -131,7 +131,7 @@ def _table(table: CaseTable, scale: Scale) -> str:
     maps.append(heat_map("Got", table.got, scale))
     if table.distance is not None and table.expected is not None:
         maps.append(_difference(table, table.expected))
-    if table.wrong is not None and table.wrong.any() and (table.distance is None or not table.wrong.all()):
+    if table.wrong is not None and table.wrong.any() and not table.wrong.all():
         maps.append(mask_map("Where it is wrong", _like(table.got, table.wrong)))
     about = [f"<code>{html_text(table.case)}</code> ({html_text(table.outcome)}), {html_text(table.why)}"]
     about += [html_text(table.where)] if table.where else []

@@ -18,6 +18,13 @@ WORDS = {
 }
 """The verdict in a few words."""
 
+_WITHOUT_DIAGNOSIS: dict[str, str] = {
+    "error": "Mend what it raises; the first failure below has the traceback.",
+    "timeout": "Make it answer within the time limit, or allow it more with --timeout.",
+    "crash": "Find out why its process ended; what it printed last is below.",
+    "layout": "Return what the first failure below asks for.",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
@@ -29,7 +36,10 @@ class Step:
 
 def next_steps(report: Report) -> tuple[Step, ...]:
     """Return what to do next, the most useful first."""
-    return tuple(_steps(report))
+    steps: dict[str, Step] = {}
+    for step in _steps(report):
+        steps.setdefault(step.code or step.text, step)  # two mistakes may be mended by the same line
+    return tuple(steps.values())
 
 
 def _steps(report: Report) -> Iterator[Step]:
@@ -51,6 +61,8 @@ def _steps(report: Report) -> Iterator[Step]:
     if report.diagnosis is not None:
         yield from _of(report.diagnosis)
     if report.failure is not None:
+        if report.diagnosis is None and report.failure.outcome in _WITHOUT_DIAGNOSIS:
+            yield Step(text=_WITHOUT_DIAGNOSIS[report.failure.outcome])
         yield Step(text="See the first failing case alone:", code=report.failure.reproduce)
 
 

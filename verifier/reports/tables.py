@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from posvec.schemas.case_table import CaseTable, Grid
+from posvec.schemas.errors import shorten
 from posvec.vectors.known import Known
 from posvec.verifier.judge import FAILURES, Judged
 from posvec.verifier.levels import differences, failing
@@ -20,7 +21,8 @@ MOST = 128
 _GOOD_SIZE = 512
 _SMALLEST_SQUARE = 4
 _AXES = {"T": "position t", "L": "position l", "N + 1": "position n", "Q": "query q", "K": "key k", "D": "feature d"}
-_POSITIONS = ("T", "L", "N + 1", "Q")
+_POSITIONS = ("T", "L", "N + 1", "N", "Q")
+_FEATURES = ("d_model", "D", "K")
 
 
 def case_tables(plan: Plan, cases: Sequence[Judged]) -> tuple[CaseTable, ...]:
@@ -35,8 +37,8 @@ def case_tables(plan: Plan, cases: Sequence[Judged]) -> tuple[CaseTable, ...]:
     if not pool:
         return ()
     kind = "failing" if failed else "passing"
-    large = max(pool, key=lambda one: (-abs(_size(one) - _GOOD_SIZE), _rows(one)))
-    square = [one for one in pool if _SMALLEST_SQUARE <= _rows(one) == one.case.args.get("d_model")]
+    large = max(pool, key=lambda one: (-abs(_area(one) - _GOOD_SIZE), _along(one, *_POSITIONS)))
+    square = [one for one in pool if _SMALLEST_SQUARE <= _along(one, *_POSITIONS) == _along(one, *_FEATURES)]
     chosen = {large.case.id: (large, f"a {kind} case of a good size")}
     if square:
         best = max(square, key=lambda one: -abs(_size(one) - _GOOD_SIZE // 2))
@@ -51,9 +53,14 @@ def _size(one: Judged) -> int:
     return 0 if values is None else values.size
 
 
-def _rows(one: Judged) -> int:
-    rows = one.case.args.get("T", 0)
-    return rows if isinstance(rows, int) else 0
+def _area(one: Judged) -> int:
+    """Return how many elements the table of a case has: one position and feature of an array with more axes."""
+    return _along(one, *_POSITIONS) * _along(one, *_FEATURES) or _size(one)
+
+
+def _along(one: Judged, *names: str) -> int:
+    found = (one.case.coordinates.get(name) for name in names)
+    return next((number for number in found if isinstance(number, int)), 0)
 
 
 def _table(plan: Plan, one: Judged, why: str) -> CaseTable:
@@ -89,7 +96,7 @@ def _of_wrong_layout(one: Judged, known: Known, letters: Sequence[str], why: str
     assert came is not None  # noqa: S101 - a case is chosen only if numbers came
     assert came.values is not None  # noqa: S101
     part = _Part(known, letters, (0,) * len(known.shape))
-    what = f"{came.dtype or came.type_name} of shape {came.shape}"
+    what = f"{_dtype(came.dtype or came.type_name)} of shape {came.shape}"
     values, shape = came.values, tuple(n for n in came.shape if n != 1)
     due = known.shape if len(known.shape) > 1 else (known.expected.size // known.features, known.features)
     if len(shape) > 1 and values.size == np.prod(shape):
@@ -109,6 +116,14 @@ def _of_wrong_layout(one: Judged, known: Known, letters: Sequence[str], why: str
         got=got,
         expected=part.grid(known.expected) if known.expected.size else None,
     )
+
+
+def _dtype(name: str) -> str:
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        return shorten(name)
+    return f"big-endian {dtype.name}" if name.startswith(">") else dtype.name
 
 
 class _Part:
