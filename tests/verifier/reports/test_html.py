@@ -174,9 +174,9 @@ def test_the_page_of_the_default_sweep_is_small_and_quick(report_of):
         for d in (1, 2, 3, 4, 8, 16, 64)
         for T in range(33)
     )
-    began = time.monotonic()
+    began = time.process_time()
     page = to_html(replace(report, results=results, output="<'\"😀" * 60_000))
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1
     assert len(results) == 2079
     assert len(page) < 2_000_000
 
