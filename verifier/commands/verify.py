@@ -172,6 +172,7 @@ def verify(
             fail_fast=fail_fast,
             strict=strict,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
+            tables=any(file.kind == "html" for file in files),
         )
         if isinstance(parsed, Program):
             parsed.check_fits(found)

@@ -23,6 +23,7 @@ MARKS: dict[Outcome, str] = {
 }
 """One character an outcome, beside its colour."""
 _MOST_CELLS = 30_000
+_MOST_EMPTY = 5_000  # a quick subset of the default sweep leaves most of 2,079 cells empty
 _MOST_COLUMNS = 40
 _MOST_LISTED = 400
 _MOST_VALUES = 64
@@ -51,18 +52,18 @@ def _coordinates(case_id: str) -> dict[str, str]:
 
 
 def _axes(placed: Sequence[_Placed]) -> tuple[str, str]:
-    """Return the axes that go down and across: T and d_model where these fill a grid for each value of the others."""
+    """Return the axes that go down and across: T and d_model, or the last two that fill a third of their grids."""
     names = set(placed[0].at)
     if len(placed) < 12 or any(set(one.at) != names for one in placed) or len(placed) > _MOST_CELLS:
         return "", ""
-    values = {name: list(dict.fromkeys(one.at[name] for one in placed)) for name in placed[0].at}
+    values = {name: {one.at[name] for one in placed} for name in placed[0].at}
     varying = [name for name in values if len(values[name]) > 1]
-    pairs = [("T", "d_model"), (varying[-1], varying[-2]) if len(varying) > 1 else ("", "")]
-    for down, across in pairs:
+    usual = ("T", "d_model")
+    for down, across in (usual, (varying[-1], varying[-2]) if len(varying) > 1 else ("", "")):
         if down not in values or across not in values or len(values[across]) > _MOST_COLUMNS:
             continue
-        groups = len({_rest(one, down, across) for one in placed})
-        if 3 * len(placed) >= groups * len(values[down]) * len(values[across]):
+        cells = len({_rest(one, down, across) for one in placed}) * len(values[down]) * len(values[across])
+        if 3 * len(placed) >= cells or ((down, across) == usual and cells <= _MOST_EMPTY):
             return down, across
     return "", ""
 

@@ -27,7 +27,8 @@ _ANCHORS = (
     (127, 39, 4),
 )
 _MARGIN = 46
-_WIDEST, _HIGHEST, _LARGEST_CELL = 300, 448, 24
+_FEW = 24  # columns: so many leave room for four maps side by side
+_NARROW, _WIDEST, _HIGHEST, _LARGEST_CELL = 200, 300, 448, 24
 
 
 def _palette() -> list[Colour]:
@@ -81,7 +82,7 @@ def heat_map(title: str, grid: Grid, scale: Scale) -> str:
     marked += [f"{counted(beyond, 'value')} beyond the scale"] if beyond else []
     span = f"from {scale.text(values[finite].min())} to {scale.text(values[finite].max())}" if finite.any() else ""
     said = f"{title}: {_extent(grid)}{', ' + span if span else ''}"
-    return _figure(title, said, _picture(grid, data_uri(indices, PALETTE), said), [_bar(scale), *marked])
+    return _figure(title, _picture(grid, data_uri(indices, PALETTE), said), [_bar(scale), *marked])
 
 
 def mask_map(title: str, grid: Grid) -> str:
@@ -92,12 +93,12 @@ def mask_map(title: str, grid: Grid) -> str:
         f'<span class="swatch is-right"></span> right {grid.values.size - count:,}',
         f'<span class="swatch is-wrong"></span> wrong {count:,}',
     ]
-    return _figure(title, said, _picture(grid, data_uri(grid.values, (RIGHT, WRONG)), said), legend)
+    return _figure(title, _picture(grid, data_uri(grid.values, (RIGHT, WRONG)), said), legend)
 
 
-def _figure(title: str, said: str, picture: str, legend: list[str]) -> str:
+def _figure(title: str, picture: str, legend: list[str]) -> str:
     below = "".join(f"<span>{part}</span>" for part in legend)
-    return f'<figure><figcaption title="{said}">{title}</figcaption>{picture}<div class="legend">{below}</div></figure>'
+    return f'<figure><figcaption>{title}</figcaption>{picture}<div class="legend">{below}</div></figure>'
 
 
 def _extent(grid: Grid) -> str:
@@ -107,7 +108,8 @@ def _extent(grid: Grid) -> str:
 
 def _picture(grid: Grid, uri: str, said: str) -> str:
     rows, columns = grid.values.shape
-    cell = max(min(_LARGEST_CELL, _WIDEST / columns, _HIGHEST / rows), 1.0)
+    widest = _NARROW if columns <= _FEW else _WIDEST
+    cell = max(min(_LARGEST_CELL, widest / columns, _HIGHEST / rows), 1.0)
     width, height = columns * cell, rows * cell
     # Room for the names of the axes beside a small table.
     across, down = _MARGIN + max(width, 90) + 8, _MARGIN + max(height, 68) + 4

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from posvec.schemas.case_table import CaseTable, Grid
-from posvec.schemas.report import Diagnosis, Failure, Report
+from posvec.schemas.report import CaseResult, Diagnosis, Failure, Report
 from posvec.verifier.levels import NOT_FINITE
 from posvec.verifier.reports.facts import facts
 from posvec.verifier.reports.grid import outcome_grid
@@ -211,19 +211,23 @@ def _bar_row(name: str, count: int, kind: str, whole: int) -> str:
 
 
 def _failing(report: Report) -> str:
-    failed = [result for result in report.results if result.outcome not in ("pass", "not-run")]
-    if not failed:
+    """Return the failing cases in words; apart from them those that fail with arguments of other types only."""
+    failed = [r for r in report.results if not r.coercion and r.outcome not in ("pass", "not-run")]
+    coerced = [r for r in report.results if r.outcome == "coercion"]
+    return _cases(failed, "failing case") + _cases(coerced, "failing with arguments of other types")
+
+
+def _cases(results: Sequence[CaseResult], noun: str) -> str:
+    if not results:
         return ""
     rows = "".join(
         f"<tr><td><code>{html_text(r.id, limit=1000)}</code></td><td>{r.outcome}</td>"
         f'<td class="detail">{html_text(r.detail, limit=500)}</td></tr>'
-        for r in failed[:_CASES]
+        for r in results[:_CASES]
     )
-    more = f"<p>{len(failed) - _CASES:,} more are in the JSON report.</p>" if len(failed) > _CASES else ""
-    first = f", the first {_CASES}" if more else ""
+    more = f"<p>{len(results) - _CASES:,} more are in the JSON report.</p>" if len(results) > _CASES else ""
     head = "".join(f'<th scope="col">{name}</th>' for name in ("case", "outcome", "detail"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-    return (
-        f"<details><summary>{counted(len(failed), 'failing case')}{first} in words</summary>"
-        f"{scrolling('Failing cases', table)}{more}</details>"
-    )
+    first = f", the first {_CASES}" if more else ""
+    number = counted(len(results), noun) if noun.endswith("case") else f"{len(results):,} {noun}"
+    return f"<details><summary>{number}{first}, in words</summary>{scrolling('Cases', table)}{more}</details>"

@@ -74,7 +74,7 @@ def _cases(report: Report) -> Iterator[str]:
     if some:
         lines = "\n".join(f"| {outcome} | {counts[outcome]:,} |" for outcome in some)
         yield f"### Cases\n\n| outcome | cases |\n|---|---:|\n{lines}"
-    failed = [result for result in report.results if result.outcome not in ("pass", "not-run")]
+    failed = [r for r in report.results if r.outcome not in ("pass", "not-run") and (report.strict or not r.coercion)]
     if failed:
         lines = "\n".join(
             f"| {markdown_text(r.id, limit=200)} | {r.outcome} | {markdown_text(r.detail, limit=300)} |"

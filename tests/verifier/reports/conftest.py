@@ -85,6 +85,7 @@ def report_of(tmp_path_factory):
                 vectors_facts=found.facts,
                 golden=found.golden,
                 select=SELECTED,
+                tables=True,
             )
             done[key] = verify(request, Session(target, DEFAULT_SUITE.function, options, watch=()), _Silent())
         return done[key]

@@ -1,15 +1,25 @@
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from typing import get_args
 
 import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from posvec.schemas.report import Behaviour, CaseResult
+from posvec.schemas.report import OUTCOMES, Behaviour, CaseResult, VerdictCode
 from posvec.schemas.validate import violation
 from posvec.verifier.reports.audience import for_audience
 from posvec.verifier.reports.files import WRITERS
+from posvec.verifier.reports.grid import MARKS
+from posvec.verifier.reports.next_steps import WORDS
+
+
+def test_every_outcome_and_verdict_has_its_mark_and_words():
+    assert set(MARKS) == set(OUTCOMES)
+    assert len(set(MARKS.values())) == len(OUTCOMES)
+    assert set(WORDS) == set(get_args(VerdictCode))
+
 
 FORMATS = {"enum": ["text", "html", "simple_format", "md", "ansi"]}
 VISIBILITY = {"enum": ["hidden", "after_due_date", "after_published", "visible"]}
