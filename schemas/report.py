@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from posvec.schemas.audience import Audience
 from posvec.schemas.case_table import CaseTable
 from posvec.schemas.errors import printable
 
@@ -26,10 +27,6 @@ FORMAT = "posvec-report"
 FORMAT_VERSION = 1
 SCHEMA_FILE = "report.schema.json"
 TEXT_LIMIT = 64 * 1024
-
-Audience = Literal["instructor", "student"]
-"""For whom a report is: a student's has no expected values, nor what they could be computed from."""
-AUDIENCES: tuple[Audience, ...] = ("instructor", "student")
 
 VerdictCode = Literal["exact", "equivalent", "ulp", "rounding", "not-conforming", "could-not-judge", "interrupted"]
 

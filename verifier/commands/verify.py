@@ -9,10 +9,10 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from posvec.schemas.audience import AUDIENCES, Audience
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
-from posvec.schemas.report import AUDIENCES, Audience
 from posvec.verifier.commands.program_words import WithProgram, program_words
 from posvec.verifier.running.program import PerCaseOutput, Program, find_program
 from posvec.verifier.running.target import Target, parse_target

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from posvec.schemas.report import Audience, CaseResult, Diagnosis, Failure, Report
+from posvec.schemas.audience import Audience
+from posvec.schemas.report import CaseResult, Diagnosis, Failure, Report
 
 _OF_VALUES = ("value", "rounding", "coercion")
 # Sentences of posvec's own that say how far values are from the right ones.

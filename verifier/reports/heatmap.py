@@ -146,6 +146,6 @@ def _tick(x: float, y: float, anchor: str, number: int) -> str:
 def _bar(scale: Scale) -> str:
     uri = data_uri(np.arange(2 * _STEPS + 1)[None, :], PALETTE)
     return (
-        f'{scale.text(-scale.limit)} <svg class="bar" width="96" height="12" viewBox="0 0 96 12" aria-hidden="true">'
-        f'<image href="{uri}" width="96" height="12" preserveAspectRatio="none"/></svg> {scale.text(scale.limit)}'
+        f'{scale.text(-scale.limit)} <svg class="bar" width="72" height="12" viewBox="0 0 72 12" aria-hidden="true">'
+        f'<image href="{uri}" width="72" height="12" preserveAspectRatio="none"/></svg> {scale.text(scale.limit)}'
     )
