@@ -116,7 +116,8 @@ def _failure(failure: Failure) -> Iterator[str]:
         table = f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{cells}</tbody></table>"
         yield scrolling("The first wrong element", table)
         if failure.ulp is not None and abs(failure.ulp) < NOT_FINITE:
-            yield f"<p>Distance: {failure.ulp:+,} ULP (steps of float32)</p>"
+            whole = "p" not in (failure.got_hex or "")  # int32, whose steps are ones
+            yield f"<p>Distance: {failure.ulp:+,}{'' if whole else ' ULP (steps of float32)'}</p>"
     if failure.detail:
         yield f"<pre>{html_text(failure.detail)}</pre>"
     more = [counted(failure.more_elements, "more element") + " of this case"] if failure.more_elements else []

@@ -1,4 +1,5 @@
 import json
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from typing import get_args
@@ -7,7 +8,7 @@ import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 
-from posvec.schemas.report import OUTCOMES, Behaviour, CaseResult, VerdictCode
+from posvec.schemas.report import OUTCOMES, Behaviour, CaseResult, Diagnosis, VerdictCode
 from posvec.schemas.validate import violation
 from posvec.verifier.reports.audience import for_audience
 from posvec.verifier.reports.files import WRITERS
@@ -188,3 +189,44 @@ def test_markdown_shows_the_mistake_the_first_failure_and_how_to_repeat_it(repor
     assert page.startswith("<h2>❌ Not conforming: learned_pos_embed</h2>")
     assert "The rows are flattened feature by feature." in page
     assert "<td>expected</td>" in page
+
+
+@pytest.mark.parametrize(
+    ("sentence", "left_out"),
+    [
+        ("WITHIN 3 ULP: 9 elements, at most 2 ULP from the expected values in 1 of 9 cases", 1),
+        ("SAME DRAWS, OTHER ROUNDING in 4 % of 9 elements, at most 1,234 ULP: not exact", 1),
+        ("EQUIVALENT: same draws, other rounding in 4 % of 9 elements, not finite", 1),
+        ("NOT CONFORMING: 9 of 9 cases fail (9 value)", 0),
+    ],
+)
+def test_a_students_sentence_says_no_distance(report_of, sentence, left_out):
+    shown = for_audience(replace(report_of("right"), sentence=sentence), "student").sentence
+    assert not re.search("at most|finite", shown)
+    assert sentence.startswith(shown.partition(" elements")[0])
+    assert (shown != sentence) == left_out
+    assert sentence[-9:] in shown or sentence.endswith("finite")
+
+
+@pytest.mark.parametrize(
+    ("fact", "shown"),
+    [
+        ("the right draw times 1.50001: the scale differs", "the right draw times a constant: the scale differs"),
+        (
+            "Every value is within 0.0012 of the right one: it rounds.",
+            "Every value is close to the right one: it rounds.",
+        ),
+        ("Right for seed = 3 only.", "Right for seed = 3 only."),
+    ],
+)
+def test_a_students_facts_say_no_distance(report_of, fact, shown):
+    report = replace(report_of("transposed"), diagnosis=Diagnosis(sentence="x", facts=(fact,)))
+    assert for_audience(report, "student").diagnosis.facts == (shown,)
+
+
+@pytest.mark.parametrize("kind", list(WRITERS))
+def test_no_distance_of_a_run_that_only_rounds_is_in_a_students_report(report_of, kind):
+    report = report_of("rounded", "exact")
+    assert re.search(r"\d ULP", report.sentence)
+    content = WRITERS[kind](for_audience(report, "student")).decode()
+    assert not re.search(r"\d ULP|ulp:\d|levels_held\": \[[^\]]*ulp", content)
