@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from posvec.schemas.audience import Audience
+from posvec.schemas.case_table import CaseTable
 from posvec.schemas.errors import printable
 
 Outcome = Literal["pass", "layout", "rounding", "value", "coercion", "error", "timeout", "crash", "not-run"]
@@ -33,7 +35,8 @@ VerdictCode = Literal["exact", "equivalent", "ulp", "rounding", "not-conforming"
 class CaseResult:
     """The outcome of one case; ``detail`` is one paragraph, safe to show.
 
-    ``coercion`` tells a case whose arguments were passed as strings, floats or NumPy scalars.
+    ``coercion`` tells a case whose arguments were passed as strings, floats or NumPy scalars. ``elements`` is how many
+    were compared.
     """
 
     id: str
@@ -42,6 +45,7 @@ class CaseResult:
     seconds: float = 0.0
     max_ulp: int | None = None
     detail: str = ""
+    elements: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,13 +189,16 @@ class Report:
         results: One result a case, in the order of the run.
         total: Cases there are to select from; coercion cases apart.
         failure: The first failure, if any.
-        diagnosis: What is wrong, if something is.
         notes: Sentences that a reader must see: what the target ran on that makes it differ, and so on.
         behaviour: The behaviour checks.
         environment: What the target ran on.
         output: What the target printed to stdout and stderr, capped.
         restarts: How often its process was started again after a crash or timeout.
         seconds: Wall time of the cases, of start-up, and of everything.
+        diagnosis: What is wrong, if something is.
+        strict: Whether coercion cases and behaviour checks decide too.
+        audience: For whom it is; :func:`posvec.verifier.reports.audience.for_audience` makes a student's.
+        tables: The arrays of a few cases, for people; not part of the JSON.
 
     """
 
@@ -215,6 +222,9 @@ class Report:
     restarts: int
     seconds: Mapping[str, float]
     diagnosis: Diagnosis | None = None
+    strict: bool = False
+    audience: Audience = "instructor"
+    tables: tuple[CaseTable, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def counts(self) -> dict[Outcome, int]:
@@ -231,11 +241,13 @@ class Report:
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
             "posvec": __version__,
+            "audience": self.audience,
             "verdict": {"code": self.verdict, "sentence": self.sentence, "exit_code": self.exit_code},
             "target": self.target,
             "vectors": dict(self.vectors),
             "level_asked": self.level_asked,
             "build_asked": self.build_asked,
+            "strict": self.strict,
             "levels_held": list(self.levels_held),
             "explained_by": list(self.explained_by),
             "counts": {
@@ -247,7 +259,8 @@ class Report:
                 "checked": sum(result.coercion for result in self.results),
                 "failed": self.counts["coercion"],
             },
-            "elements": self.elements.to_dict(),
+            "elements": self.elements.to_dict()
+            | ({"max_ulp": None, "ulp_histogram": None} if self.audience == "student" else {}),
             "failure": asdict(self.failure) if self.failure else None,
             "diagnosis": _listed(asdict(self.diagnosis)) if self.diagnosis else None,
             "notes": list(self.notes),
@@ -280,7 +293,17 @@ def _listed(value: Any) -> Any:
 
 
 def safe_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
-    """Return untrusted text with control characters as escapes (line ends and tabs kept), cut in the middle."""
-    if len(text) > limit:
-        text = f"{text[: limit // 2]}\n… {len(text) - limit} characters left out …\n{text[-(limit // 2) :]}"
-    return printable(text, keep="\n\t")
+    """Return untrusted text with control characters as escapes (line ends and tabs kept), at most ``limit`` bytes.
+
+    Bytes are those of UTF-8, and the middle is what is left out. No surrogate is left.
+    """
+    if len(text) <= limit:
+        shown = printable(text, keep="\n\t")
+        if len(shown) * 4 <= limit or len(shown.encode()) <= limit:
+            return shown
+    cut = f"\n… the middle of {len(text):,} characters is left out …\n"
+    half = max(0, (limit - len(cut.encode())) // 2)
+    head, tail = (printable(part, keep="\n\t").encode() for part in (text[:half], text[max(0, len(text) - half) :]))
+    return (
+        f"{head[:half].decode(errors='ignore')}{cut}{tail[len(tail) - half :].decode(errors='ignore')}" if half else ""
+    )

@@ -275,6 +275,17 @@ def diagnosing() -> None:
         say(f"diagnosis of 2,079 failing cases, {what}", f"{seconds:.2f} s", "goal 1 s")
 
 
+def reporting() -> None:
+    """Measure what an HTML report of a failing default run adds to it, and how large it is."""
+    target = str(ROOT / "verifier" / "zoo" / "numpy_numbers.py:unfolded")
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        without = clock(command(POSVEC, "verify", target), 5)
+        added = clock(command(POSVEC, "verify", target, "--report", f"html={page}"), 5) - without
+        say("HTML report of 2,079 failing cases", f"{max(added, 0):.2f} s", "goal 1 s")
+        say("  its size", f"{page.stat().st_size / 1e6:.2f} MB", "goal 2 MB")
+
+
 def deriving() -> None:
     """Measure deriving draws without JAX against JAX's own, and loading the draw table."""
     import jax
@@ -305,6 +316,7 @@ if __name__ == "__main__":
     start_up()
     verifying()
     diagnosing()
+    reporting()
     running()
     generating()
     deriving()

@@ -149,6 +149,7 @@ def _judged(
         seconds=answer.seconds,
         detail=safe_text(detail, limit=_DETAIL_LIMIT),
         max_ulp=comparison.max_ulp if comparison else None,
+        elements=comparison.elements if comparison else 0,
     )
     return Judged(case=case, result=result, comparison=comparison, values=values, memory_order=answer.memory_order)
 

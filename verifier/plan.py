@@ -34,6 +34,7 @@ class Request:
         strict: Whether coercion cases and behaviour checks decide too.
         golden: The golden file behind them, which must not change while the target runs.
         reproduce: Options that a command must repeat to run the same, e.g. ``("--stream", "original")``.
+        tables: Whether the report is to hold the arrays of a few cases, which the HTML page shows.
 
     """
 
@@ -48,6 +49,7 @@ class Request:
     fail_fast: bool = False
     strict: bool = False
     reproduce: tuple[str, ...] = ()
+    tables: bool = False
 
 
 class Plan:

@@ -17,6 +17,7 @@ from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, lev
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
 from posvec.verifier.plan import Plan
+from posvec.verifier.reports.tables import case_tables
 from posvec.verifier.running.process import CHILD
 from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
@@ -98,7 +99,7 @@ def build_report(plan: Plan, observed: Observed) -> Report:
         sentence=safe_text(verdict.sentence, limit=2000),
         exit_code=verdict.exit_code,
         target=safe_text(request.target.text, limit=1000),
-        vectors=request.vectors_facts,
+        vectors={name: safe_text(value, limit=4000) for name, value in request.vectors_facts.items()},
         level_asked=str(request.match),
         build_asked=request.build,
         levels_held=() if observed.interrupted else levels_held(run),
@@ -117,6 +118,9 @@ def build_report(plan: Plan, observed: Observed) -> Report:
         output=safe_text(_without_our_frames(details or observed.output)),
         restarts=observed.restarts,
         seconds=seconds,
+        strict=request.strict,
+        # Golden values that changed under the run are not shown as what was due.
+        tables=case_tables(plan, run.cases) if request.tables and observed.problem is None else (),
     )
 
 

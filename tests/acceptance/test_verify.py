@@ -447,7 +447,7 @@ def test_a_long_run_says_so_and_names_quick(target):
         (("--timeout", "soon"), "--timeout"),
         (("--jobs", "0"), "--jobs must be"),
         (("--stream", "new"), "--stream"),
-        (("--report", "pdf=x"), "--report must be json=FILE or junit=FILE, got 'pdf=x'"),
+        (("--report", "pdf=x"), "badge=FILE or html=FILE, got 'pdf=x'"),
         (("--fresh", "0"), "--fresh must be a number of cases from 1 to"),
         (("--fresh-seed", "1"), "--fresh-seed must be given beside --fresh N"),
         (("--python", "/no/such/python"), "/no/such/python"),

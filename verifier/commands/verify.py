@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from posvec.schemas.audience import AUDIENCES, Audience
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
@@ -53,7 +54,20 @@ from posvec.verifier.running.target import Target, parse_target
 @click.option("--jobs", type=int, default=1, show_default=True, metavar="N", help="Processes that run the target.")
 @click.option("--memory", type=int, metavar="MIB", help="Largest resident size of such a process.")
 @click.option("--python", metavar="PATH", help="Interpreter that runs the target; posvec need not be installed there.")
-@click.option("--report", "reports", multiple=True, metavar="KIND=FILE", help="Also write json=FILE or junit=FILE.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="KIND=FILE",
+    help="Also write json, junit, markdown, gradescope, badge or html; as often as you like.",
+)
+@click.option(
+    "--audience",
+    type=click.Choice(AUDIENCES),
+    default="instructor",
+    show_default=True,
+    help="A student's report leaves out expected values.",
+)
 @click.option("--per-case", is_flag=True, help="Start the program for each case: {seed} {T} {d_model} are replaced.")
 @click.option(
     "--output",
@@ -90,6 +104,7 @@ def verify(
     memory: int | None,
     python: str | None,
     reports: tuple[str, ...],
+    audience: Audience,
     per_case: bool,
     output: PerCaseOutput,
 ) -> None:
@@ -138,6 +153,7 @@ def verify(
             session.launch()
         # Only now NumPy, HDF5 and the golden file: they load while the target's process starts.
         from posvec.verifier.plan import Request
+        from posvec.verifier.reports.audience import for_audience
         from posvec.verifier.screen import print_report
         from posvec.verifier.sources import find_vectors
         from posvec.verifier.verify import verify as run
@@ -156,13 +172,14 @@ def verify(
             fail_fast=fail_fast,
             strict=strict,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
+            tables=any(file.kind == "html" for file in files),
         )
         if isinstance(parsed, Program):
             parsed.check_fits(found)
             session = ProgramSession(parsed, options, hello=hello(found.name, sources.vectors[0].stream))
         elif session is None:
             session = Session(parsed, found.function, options, watch=watch)
-        report = run(request, session, ScreenProgress(quick=quick, jobs=jobs))
+        report = for_audience(run(request, session, ScreenProgress(quick=quick, jobs=jobs)), audience)
     problem = None
     for file in files:
         try:

@@ -27,3 +27,8 @@ def page(title: str, body: str) -> bytes:
         f"<title>{html_text(title, limit=200)}</title>\n<style>{style}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     ).encode()
+
+
+def scrolling(label: str, body: str) -> str:
+    """Return ``body``, HTML, in a box that scrolls sideways alone, by keyboard too; ``label`` is text and names it."""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{html_text(label)}">{body}</div>'

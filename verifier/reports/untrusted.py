@@ -12,7 +12,8 @@ import html
 from posvec.schemas.errors import printable
 from posvec.schemas.report import TEXT_LIMIT, safe_text
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# The wide forms too, which some spreadsheets read as the plain ones.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _MARKUP = frozenset("!\"#$%&'()*+-./:;<=>?@[\\]^_`{|}~")
 
 
@@ -27,11 +28,13 @@ def markdown_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
 
 
 def markdown_block(text: str, *, limit: int = TEXT_LIMIT) -> str:
-    """Return ``text`` as a fenced block of Markdown, with a fence longer than any in it."""
-    shown = safe_text(text, limit=limit)
-    longest = max((len(run) for run in "".join(c if c == "`" else " " for c in shown).split()), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{shown.rstrip()}\n{fence}"
+    """Return ``text`` as a preformatted block of Markdown.
+
+    As HTML, whose text holds punctuation as references, it stays text even where a fence would be closed or is not
+    known; blank lines in it end nothing.
+    """
+    shown = safe_text(text, limit=limit).rstrip()
+    return f"<pre>{''.join(f'&#{ord(c)};' if c in _MARKUP else c for c in shown)}</pre>"
 
 
 def csv_cell(text: str, *, limit: int = TEXT_LIMIT) -> str:
@@ -40,14 +43,9 @@ def csv_cell(text: str, *, limit: int = TEXT_LIMIT) -> str:
     See https://owasp.org/www-community/attacks/CSV_Injection.
     """
     shown = printable(safe_text(text, limit=limit), keep="\n")
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+    return f"'{shown}" if shown.lstrip(" ").startswith(_FORMULA) else shown
 
 
-def xml_text(text: str) -> str:
-    """Return ``text`` with what XML 1.0 cannot hold as escapes."""
-    return "".join(
-        c
-        if c in "\t\n" or "\x20" <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c >= "\U00010000"
-        else f"\\u{ord(c):04x}"
-        for c in text
-    )
+def xml_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` with what XML 1.0 cannot hold as escapes; the library that writes it escapes markup."""
+    return safe_text(text, limit=limit)
