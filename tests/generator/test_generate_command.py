@@ -185,7 +185,10 @@ def test_a_damaged_file_is_not_merged_into(folder: Path):
     assert (folder / FILE).read_bytes() == damaged
 
 
-@pytest.mark.parametrize("moment", [".generate-*", ".generate-*/eager-1.f32", f".{FILE}.*"])
+@pytest.mark.parametrize(
+    "moment",
+    [*(pytest.param(m, marks=pytest.mark.slow) for m in (".generate-*", ".generate-*/eager-1.f32")), f".{FILE}.*"],
+)
 def test_a_killed_run_leaves_the_old_file_whole(folder: Path, moment: str):
     before = contents(folder)
     process = start(*TINY, "-o", str(folder), variables=NO_FMA)

@@ -1,10 +1,11 @@
 import pytest
 
+from posvec.schemas.build import STREAMS
 from posvec.verifier.mistakes.catalogue import BY_ID
 from posvec.verifier.mistakes.confusion import SAME, confuse
 
 
-@pytest.fixture(scope="module", params=["partitionable", pytest.param("original", marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[pytest.param(s, marks=pytest.mark.slow) for s in STREAMS])
 def found(request):
     return confuse(request.param)
 

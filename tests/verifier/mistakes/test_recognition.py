@@ -57,10 +57,17 @@ def specimen_function(monkeypatch):
         sys.modules["flax"].config.update("flax_fix_rng_separator", False)
 
 
-CHOSEN = [specimen for specimen in SPECIMENS if is_told_by_values(specimen)]
+# Compiling for JAX and loading Torch take minutes.
+CHOSEN = [
+    pytest.param(
+        specimen, id=f"{specimen.label}-{specimen.options[-1]}", marks=[pytest.mark.slow] if specimen.needs else []
+    )
+    for specimen in SPECIMENS
+    if is_told_by_values(specimen)
+]
 
 
-@pytest.mark.parametrize("specimen", CHOSEN, ids=lambda s: f"{s.label}-{s.options[-1]}")
+@pytest.mark.parametrize("specimen", CHOSEN)
 def test_the_values_of_a_wrong_implementation_tell_its_mistakes(specimen, specimen_function, world):
     stream = "original" if "original" in specimen.options else "partitionable"
     # NumPy's generator refuses negative seeds, as it does in a run.
