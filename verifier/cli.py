@@ -20,6 +20,7 @@ COMMANDS = {
     "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
     "suites": ("posvec.verifier.commands.suites:suites", "List the functions that there are golden vectors of."),
     "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
+    "vendor": ("posvec.verifier.commands.vendor:vendor", "Copy golden files into a project, or check such a copy."),
     "scaffold": ("posvec.verifier.commands.scaffold:scaffold", "Write a program that lacks only its function."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
     "generate": ("posvec.generator.cli:generate", "Make golden vectors by running the Flax reference."),
