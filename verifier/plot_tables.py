@@ -67,7 +67,11 @@ def of_case(case_id: str, file: Path | None, *, option: str) -> Picture:
     name = case_id.split("/")[0]
     suite, _, stream = name.partition(".")
     golden = open_golden(locate(file, _stream(stream), suite=suite))
-    found = [case for case in golden.cases() if case.id == case_id]
+    cases = golden.cases()
+    found = [case for case in cases if case.id == case_id]
+    if file is not None and not found:  # the same case of the other stream, or the end of an id
+        end = case_id.partition("/")[2] if "/" in case_id and "=" not in suite else case_id
+        found = [case for case in cases if case.id.partition("/")[2] == end]
     hint = "`posvec info FILE` says which there are" if file else f"`posvec show --suite {suite}` lists them"
     if not found:
         raise InvalidArgument(option, case_id, "the id of a case", hint=hint)
@@ -75,7 +79,7 @@ def of_case(case_id: str, file: Path | None, *, option: str) -> Picture:
         raise InvalidArgument(option, case_id, "a case that returns something: this one must raise")
     known = golden.known(found[0])
     rows, columns = _axes(golden.suite)
-    return Picture(title=case_id, values=known.expected.reshape(-1, known.features), rows=rows, columns=columns)
+    return Picture(title=found[0].id, values=known.expected.reshape(-1, known.features), rows=rows, columns=columns)
 
 
 def titled(picture: Picture, title: str) -> Picture:

@@ -13,8 +13,9 @@ from posvec.schemas.errors import VectorsError
 from posvec.vectors.case_golden import CaseGolden, open_golden
 from posvec.vectors.diff import diff
 from posvec.vectors.diff_cases import diff_cases
+from posvec.vectors.files import SHIPPED, suites_in
 from posvec.vectors.golden import Golden
-from posvec.vectors.vendoring.contents import DRAWS, Contents, write_contents
+from posvec.vectors.vendoring.contents import DRAWS, Contents, golden_files
 from posvec.vectors.vendoring.place import STAGING, pending
 from posvec.vectors.vendoring.record import FILE, OWN, Record, file_sha256, read_record
 from posvec.vectors.vendoring.releases import current, key
@@ -142,32 +143,31 @@ def _differing(path: Path, content: str) -> Fault:
 
 
 def _changes(folder: Path, record: Record, vectors: Path | None, *, skip: set[str]) -> Iterator[Change]:
-    """Make the copy anew elsewhere and compare: golden files that are whole, and those that come or go."""
+    """Compare with what the copy would hold now: golden files that are whole, and those that come or go."""
     names = {name.partition(".")[0] for name in record.golden}
+    folder_given = vectors is None or vectors.is_dir()
+    there = sorted(names.intersection(suites_in(vectors or SHIPPED))) if folder_given else []
+    if folder_given and not there:
+        for name in record.golden:
+            yield Change(name=name, kind="suite", what="is no longer there")
+        return
     with tempfile.TemporaryDirectory(prefix="posvec-") as made:
-        contents = Contents(suites=tuple(sorted(names)), vectors=vectors, subset=record.subset)
-        try:
-            fresh = write_contents(contents, Path(made))
-        except VectorsError as error:
-            if vectors is not None:
-                raise
-            yield Change(name=error.path.name, kind="suite", what=error.problem)
-            return
-        for name in sorted({*record.golden, *fresh.golden}):
-            if name not in fresh.files:
+        contents = Contents(suites=tuple(there), vectors=vectors, subset=record.subset)
+        fresh = golden_files(contents, Path(made))
+        for name in sorted({*record.golden, *fresh}):
+            if name not in fresh:
                 yield Change(name=name, kind="suite", what="is no longer there")
             elif name not in record.files:
                 yield Change(name=name, kind="coverage", what="is new")
-            elif name not in skip and record.files[name].content_sha256 != fresh.files[name].content_sha256:
-                yield _change(folder / name, Path(made, name))
+            elif name not in skip and record.files[name].content_sha256 != fresh[name].manifest.content_sha256:
+                yield _change(folder / name, fresh[name])
 
 
-def _change(old: Path, new: Path) -> Change:
+def _change(old: Path, second: Golden | CaseGolden) -> Change:
     try:
         first = open_golden(old)
     except VectorsError as error:
         return Change(name=old.name, kind="format", what=error.problem)
-    second = open_golden(new)
     if isinstance(first, CaseGolden) and isinstance(second, CaseGolden):
         return _change_of_cases(old.name, first, second)
     if not (isinstance(first, Golden) and isinstance(second, Golden)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from posvec import __version__
@@ -82,15 +82,9 @@ def write_contents(contents: Contents, folder: Path) -> Record:
         OSError: A file could not be written.
 
     """
-    found = [open_golden(path) for path in contents.sources()]
-    digests: dict[str, str] = {}
-    copies: list[Golden | CaseGolden] = []
-    for golden in found:
-        copy = _copy(golden, contents, folder)
-        if copy.path.name in digests:
-            raise VectorsError(golden.path, f"is a second golden file of {golden.name}", remedy="name one of them")
-        digests[copy.path.name] = copy.manifest.content_sha256
-        copies.append(copy)
+    found = golden_files(contents, folder)
+    copies = [_copied(golden, folder / name) for name, golden in found.items()]
+    digests = {golden.path.name: golden.manifest.content_sha256 for golden in copies}
     if contents.draws:
         shutil.copyfile(DEFAULT_PATH, folder / DRAWS)
     for schema in sorted({golden.manifest.to_dict()["$schema"] for golden in copies}):
@@ -113,15 +107,35 @@ def write_contents(contents: Contents, folder: Path) -> Record:
     )
 
 
-def _copy(golden: Golden | CaseGolden, contents: Contents, folder: Path) -> Golden | CaseGolden:
-    """Copy one golden file, or its quick cases, under the name by which posvec finds it."""
-    if contents.suites and golden.suite.name not in contents.suites:
-        raise VectorsError(golden.path, f"is of the suite {golden.suite.name}", remedy="leave out --suite")
-    path = folder / file_name(golden.suite.name, golden.stream or "partitionable")
-    if contents.subset != "quick" or not write_quick(golden, path):
+def golden_files(contents: Contents, folder: Path) -> dict[str, Golden | CaseGolden]:
+    """Return the golden files of a copy, by the names under which posvec finds them.
+
+    Those that are the quick cases of another are written into ``folder``; all others lie where they are.
+
+    Raises:
+        VectorsError: One is missing or damaged, or not of the suites asked for.
+        OSError: One could not be written.
+
+    """
+    found: dict[str, Golden | CaseGolden] = {}
+    for path in contents.sources():
+        golden = open_golden(path)
+        if contents.suites and golden.suite.name not in contents.suites:
+            raise VectorsError(path, f"is of the suite {golden.suite.name}", remedy="leave out --suite")
+        name = file_name(golden.suite.name, golden.stream or "partitionable")
+        if name in found:
+            raise VectorsError(path, f"is a second golden file of {golden.name}", remedy="name one of them")
+        written = contents.subset == "quick" and write_quick(golden, folder / name)
+        found[name] = open_golden(folder / name) if written else golden
+    return found
+
+
+def _copied(golden: Golden | CaseGolden, path: Path) -> Golden | CaseGolden:
+    """Copy one golden file and its manifest to ``path``, unless it lies there already."""
+    if golden.path != path:
         shutil.copyfile(golden.path, path)
         path.with_suffix(".json").write_text(golden.manifest.to_json(), "ascii", newline="\n")
-    return open_golden(path)
+    return replace(golden, path=path)
 
 
 def _of_suite(folder: Path, name: str) -> Iterator[Path]:

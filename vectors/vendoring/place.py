@@ -98,10 +98,11 @@ def _finish(folder: Path) -> None:
 
 def _check_ours(folder: Path) -> None:
     """Refuse a folder in which there is anything but what posvec wrote."""
-    entries = {entry.name: entry for entry in os.scandir(folder)}
+    entries = _entries(folder)
     staging = entries.pop(STAGING, None)
     if staging is not None and not (
-        staging.is_dir(follow_symlinks=False) and all(e.is_file(follow_symlinks=False) for e in os.scandir(staging))
+        staging.is_dir(follow_symlinks=False)
+        and all(entry.is_file(follow_symlinks=False) for entry in _entries(folder / STAGING).values())
     ):
         raise OverwriteRefused(folder, f"{STAGING} in it is not from posvec", remedy="move it away, and run it again")
     if not entries:
@@ -124,6 +125,11 @@ def _check_ours(folder: Path) -> None:
             f"{_named(changed)} {'was' if len(changed) == 1 else 'were'} edited or damaged since posvec wrote it",
             remedy="restore or delete what was changed, and run it again",
         )
+
+
+def _entries(folder: Path) -> dict[str, os.DirEntry[str]]:
+    with os.scandir(folder) as found:
+        return {entry.name: entry for entry in found}
 
 
 def _digests(folder: Path) -> dict[str, set[str]]:
