@@ -13,6 +13,7 @@ from posvec.schemas.errors import VectorsError
 from posvec.vectors.case_golden import CaseGolden, open_golden
 from posvec.vectors.diff import diff
 from posvec.vectors.diff_cases import diff_cases
+from posvec.vectors.draws import DEFAULT_PATH
 from posvec.vectors.files import SHIPPED, suites_in
 from posvec.vectors.golden import Golden
 from posvec.vectors.vendoring.contents import DRAWS, Contents, golden_files
@@ -36,11 +37,22 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What an update would change in one golden file: one of :data:`CHANGES`, and in how many cases or values."""
+    """What an update would change in one golden file.
+
+    Attributes:
+        name: The file.
+        kind: The gravest change, one of :data:`CHANGES`.
+        what: In how many cases or values, for people.
+        more: Whether there are further cases.
+        gone: Whether there are cases no more.
+
+    """
 
     name: str
     kind: str
     what: str
+    more: bool = False
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,21 +156,24 @@ def _differing(path: Path, content: str) -> Fault:
 
 def _changes(folder: Path, record: Record, vectors: Path | None, *, skip: set[str]) -> Iterator[Change]:
     """Compare with what the copy would hold now: golden files that are whole, and those that come or go."""
+    table = record.files.get(DRAWS)
+    if vectors is None and table is not None and DRAWS not in skip and table.sha256 != file_sha256(DEFAULT_PATH):
+        yield Change(name=DRAWS, kind="intervals", what="another draw table")
     names = {name.partition(".")[0] for name in record.golden}
     folder_given = vectors is None or vectors.is_dir()
     there = sorted(names.intersection(suites_in(vectors or SHIPPED))) if folder_given else []
     if folder_given and not there:
         for name in record.golden:
-            yield Change(name=name, kind="suite", what="is no longer there")
+            yield Change(name=name, kind="suite", what="is no longer there", gone=True)
         return
     with tempfile.TemporaryDirectory(prefix="posvec-") as made:
         contents = Contents(suites=tuple(there), vectors=vectors, subset=record.subset)
         fresh = golden_files(contents, Path(made))
         for name in sorted({*record.golden, *fresh}):
             if name not in fresh:
-                yield Change(name=name, kind="suite", what="is no longer there")
+                yield Change(name=name, kind="suite", what="is no longer there", gone=True)
             elif name not in record.files:
-                yield Change(name=name, kind="coverage", what="is new")
+                yield Change(name=name, kind="coverage", what="is new", more=True)
             elif name not in skip and record.files[name].content_sha256 != fresh[name].manifest.content_sha256:
                 yield _change(folder / name, fresh[name])
 
@@ -188,7 +203,14 @@ def _change(old: Path, second: Golden | CaseGolden) -> Change:
         "coverage": "same values, other cases",
         "suite": "another suite or layout",
     }.get(found.kind, "the same values, another manifest")
-    return Change(name=old.name, kind=found.kind, what=f"{what}: {axes}" if axes else what)
+    before, after = ({case.id for case in golden.cases()} if axes else set() for golden in (first, second))
+    return Change(
+        name=old.name,
+        kind=found.kind,
+        what=f"{what}: {axes}" if axes else what,
+        more=bool(after - before),
+        gone=bool(before - after),
+    )
 
 
 def _change_of_cases(name: str, first: CaseGolden, second: CaseGolden) -> Change:
@@ -201,4 +223,5 @@ def _change_of_cases(name: str, first: CaseGolden, second: CaseGolden) -> Change
         "coverage": "same values, other cases",
         "suite": "another suite",
     }.get(found.kind, "the same values, another manifest")
-    return Change(name=name, kind=found.kind, what=f"{what}: {cases}" if cases else what)
+    what = f"{what}: {cases}" if cases else what
+    return Change(name=name, kind=found.kind, what=what, more=bool(added), gone=bool(gone))

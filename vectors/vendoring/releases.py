@@ -10,13 +10,13 @@ import json
 from functools import cache
 from pathlib import Path
 
-_FILE = Path(__file__).with_name("releases.json")
+FILE = Path(__file__).with_name("releases.json")
 
 
 @cache
 def releases() -> dict[str, dict[str, str]]:
     """Return of each release, oldest first, the content digest of every golden file."""
-    found: dict[str, dict[str, str]] = json.loads(_FILE.read_text("ascii"))
+    found: dict[str, dict[str, str]] = json.loads(FILE.read_text("ascii"))
     return found
 
 

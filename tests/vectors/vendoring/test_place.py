@@ -1,6 +1,7 @@
 """A copy is written whole or not at all, and never over what somebody else wrote."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -90,18 +91,20 @@ def _unreadable_record(folder):
     (folder / FILE).write_text("{}")
 
 
-@pytest.mark.parametrize(
-    "change", [_stranger, _edited, _link, _record, _no_record, _staging, _work_in_staging, _unreadable_record]
-)
-def test_what_is_not_as_posvec_wrote_it_is_left_alone(change, own, tmp_path):
-    folder = tmp_path / "copy"
-    vendor(folder, Contents(vectors=own[0]))
-    change(folder)
-    before = {path: (path.is_symlink(), path.is_file() and path.read_bytes()) for path in tmp_path.rglob("*")}
-    with pytest.raises(OverwriteRefused) as refused:
-        vendor(folder, Contents(vectors=own[1]))
-    assert refused.value.exit_code == 1
-    assert {path: (path.is_symlink(), path.is_file() and path.read_bytes()) for path in tmp_path.rglob("*")} == before
+def test_what_is_not_as_posvec_wrote_it_is_left_alone(own, tmp_path):
+    def everything():
+        return {path: (path.is_symlink(), path.is_file() and path.read_bytes()) for path in tmp_path.rglob("*")}
+
+    vendor(tmp_path / "first", Contents(vectors=own[0]))
+    for change in (_stranger, _edited, _link, _record, _no_record, _staging, _work_in_staging, _unreadable_record):
+        folder = tmp_path / change.__name__
+        shutil.copytree(tmp_path / "first", folder)
+        change(folder)
+        before = everything()
+        with pytest.raises(OverwriteRefused) as refused:
+            vendor(folder, Contents(vectors=own[1]))
+        assert refused.value.exit_code == 1
+        assert everything() == before, change.__name__
 
 
 def test_a_record_that_names_files_elsewhere_is_not_believed(own, tmp_path):
