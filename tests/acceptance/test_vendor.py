@@ -97,10 +97,12 @@ def test_an_update_is_announced_with_what_it_changes_and_the_command(posvec, tmp
     other = posvec("vendor", "--check", "golden", "--vectors", original)
     assert other.status == 1
     assert other.out.splitlines()[:2] == [
-        "OUTDATED: vectors of your own; an update to those given, changes which suites",
+        "OUTDATED: vectors of your own; an update to those given changes which suites",
         "there are",
     ]
-    assert "posvec vendor golden --vectors=own/alibi_bias.h5" in " ".join(other.out.split())
+    assert f"posvec vendor golden --vectors={original}" in " ".join(other.out.split())
+    stream = posvec("vendor", "original", "--vectors", original)
+    assert stream.out.splitlines()[-1] == "  verify   posvec verify --vectors original --stream original TARGET"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from posvec.vectors.case_golden import CaseGolden
+from posvec.vectors.files import DEFAULT_SUITE, file_name
 from posvec.vectors.golden import Golden
 
 _HEAD = """\
@@ -62,7 +63,7 @@ _TAIL = """
 
 ```sh
 # Is an implementation right?
-posvec verify --vectors .{suite} path/to/code.py
+posvec verify --vectors .{words} path/to/code.py
 # Is this folder unchanged, damaged, edited or outdated?
 posvec vendor --check .
 # Unchanged? Without posvec; on macOS: shasum -a 256 -c
@@ -93,9 +94,18 @@ def readme(copies: Sequence[Golden | CaseGolden], *, vectors: str, command: str,
         text += _table(table)
     if lists:
         text += _cases(lists)
-    first = copies[0].suite.name
-    suite = "" if any(g.suite.name == "learned_pos_embed" for g in copies) else f" --suite {first}"
-    return text + _TAIL.format(command=command, suite=suite, draws=_DRAWS if draws else "")
+    words = " ".join(["", *choosing([golden.path.name for golden in copies])])
+    return text + _TAIL.format(command=command, words=words, draws=_DRAWS if draws else "")
+
+
+def choosing(names: Sequence[str]) -> list[str]:
+    """Return the options with which `posvec verify` finds one of these golden files in a folder."""
+    default = file_name(DEFAULT_SUITE.name, "partitionable")
+    if default in names:
+        return []
+    suite, _, rest = names[0].partition(".")
+    found = [] if suite == DEFAULT_SUITE.name else ["--suite", suite]
+    return found if rest == "h5" else [*found, "--stream", rest.removesuffix(".h5")]
 
 
 def _row(golden: Golden | CaseGolden) -> str:

@@ -62,6 +62,7 @@ def vendor(
     from posvec.schemas.errors import printable
     from posvec.vectors.vendoring.contents import Contents
     from posvec.vectors.vendoring.place import vendor as place
+    from posvec.vectors.vendoring.readme import choosing
     from posvec.vectors.vendoring.record import OWN
 
     if check_:
@@ -78,9 +79,9 @@ def vendor(
         if placed.changed
         else printable(f"{folder}: unchanged, it holds just this already ({files}, {version}).")
     )
-    other = "" if "learned_pos_embed.h5" in names else f" --suite {names[0].partition('.')[0]}"
+    words = " ".join(["", *choosing(names)])
     click.echo(printable(f"  check    posvec vendor --check {shown}"))
-    click.echo(printable(f"  verify   posvec verify --vectors {shown}{other} TARGET"))
+    click.echo(printable(f"  verify   posvec verify --vectors {shown}{words} TARGET"))
 
 
 def _check(ctx: click.Context, folder: Path, vectors: Path | None) -> int:
@@ -106,8 +107,8 @@ def _print(folder: Path, found: Checked, vectors: Path | None) -> None:
     if found.faults:
         headline = f"{found.status.upper()}: {faults} ({mine})"
     elif found.changes:
-        newer = "those given" if vectors is not None else f"vectors {found.available}, which this posvec ships"
-        headline = f"OUTDATED: {mine}; an update to {newer}, changes {_WORDS[found.gravest]}"
+        newer = "those given" if vectors is not None else f"vectors {found.available} of this posvec"
+        headline = f"OUTDATED: {mine}; an update to {newer} changes {_WORDS[found.gravest]}"
         if vectors is None and found.available != record.vectors:
             headline += f" ({step(record.vectors, found.available)})"
     else:
@@ -128,6 +129,8 @@ def _print(folder: Path, found: Checked, vectors: Path | None) -> None:
     if found.changes or found.faults:
         words = shlex.split(record.command)
         words[2:3] = [str(folder)]
+        if vectors is not None:
+            words = [*(word for word in words if not word.startswith("--vectors=")), f"--vectors={vectors}"]
         again = shlex.join(words)
         restore = "restore what was changed, or delete it and run" if found.faults else "run"
         for line in row("to update" if not found.faults else "to repair", f"{restore} {again}", terminal_width()):
