@@ -17,7 +17,7 @@ from posvec.vectors.draws import DrawTable
 from posvec.vectors.files import DEFAULT_SUITE, file_name, locate
 from posvec.vectors.golden import table_case
 from posvec.vectors.suites import LEARNED_POS_EMBED, MAX_T
-from posvec.verifier.plots import LARGEST, Picture
+from posvec.verifier.plots import LARGEST, TITLE, Picture
 
 BASE = 10_000
 _TABLE = re.compile(r"(learned_pos_embed(?:\.original)?)/seed=(-?\d{1,19})/d_model=(\d{1,7})/T=(\d{1,2})", re.ASCII)
@@ -83,17 +83,17 @@ def of_case(case_id: str, file: Path | None, *, option: str) -> Picture:
 
 
 def titled(picture: Picture, title: str) -> Picture:
-    """Return the picture under another title."""
-    return replace(picture, title=title)
+    """Return the picture under another title, of which the end is shown if it is long, as of a path."""
+    return replace(picture, title=title if len(title) <= TITLE else f"…{title[1 - TITLE :]}")
 
 
 def _axes(suite: Suite) -> tuple[str, str]:
     """Return what the rows and columns of a suite's output are, where several axes are rows one after the other."""
     names = [part.strip() for part in suite.output.shape.strip("()").split(",") if part.strip()]
-    if suite.output.rank == 1 or names[-1] in ("D", "d_model"):
-        leading = ", ".join(names[:-1])
-        return ("position t" if leading in ("", "T") else f"row of ({leading})"), "feature d"
-    return ", ".join(names[:-1]), names[-1]
+    columns = "feature d" if suite.output.rank == 1 or names[-1] in ("D", "d_model") else names[-1]
+    leading = names[:-1] if suite.output.rank > 1 else ["T"]
+    rows = f"row of ({', '.join(leading)})" if len(leading) > 1 else leading[0]
+    return ("position t" if rows == "T" and columns == "feature d" else rows), columns
 
 
 def _stream(text: str) -> Stream:

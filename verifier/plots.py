@@ -28,6 +28,8 @@ LARGEST = 4096
 """Positions and features that can be told apart at all."""
 _ROUNDING = 10_000
 _ONE_SCALE = 5
+TITLE = 48
+"""Characters of a title that fit above a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +129,7 @@ def _panel(axes: Any, picture: Picture, limit: float, unit: str) -> None:
         aspect="auto",
         interpolation="nearest",
     )
-    axes.set_title("\n".join(textwrap.wrap(shorten(picture.title), 48)), fontsize=9)
+    axes.set_title("\n".join(textwrap.wrap(shorten(picture.title), TITLE, break_on_hyphens=False)), fontsize=9)
     axes.set_xlabel(picture.columns)
     axes.set_ylabel(picture.rows)
     for axis in (axes.xaxis, axes.yaxis):

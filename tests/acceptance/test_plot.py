@@ -32,8 +32,7 @@ def test_a_table_two_of_them_and_sinusoidal_against_learned_are_drawn(posvec, tm
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
     files = SHIPPED / "learned_pos_embed.h5", SHIPPED / "learned_pos_embed.original.h5"
     assert posvec("plot", *files, "--case", ID, "-o", "two.svg").status == 0
-    assert {ID, str(files[0])[:20]} & set(texts(tmp_path / "two.svg")) == {ID}
-    assert {"position t", "feature d", "right minus left"} <= set(texts(tmp_path / "two.svg"))
+    assert {ID, "position t", "feature d", "right minus left"} <= set(texts(tmp_path / "two.svg"))
     assert posvec("plot", "--sinusoidal", "-o", "both.svg").status == 0
     shown = set(texts(tmp_path / "both.svg"))
     assert {"sinusoidal, T=32, d_model=64, base=10000", "learned_pos_embed/seed=0/d_model=64/T=32"} <= shown
