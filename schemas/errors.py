@@ -87,6 +87,19 @@ class OutputError(PosvecError, OSError):
         return f"{self.path} could not be written: {self.problem}; {self.remedy}."
 
 
+class OverwriteRefused(PosvecError, FileExistsError):
+    """A folder with files that posvec did not write, or that were changed since; nothing is written (exit 1)."""
+
+    exit_code = 1
+
+    def __init__(self, path: Path | str, problem: str, *, remedy: str) -> None:
+        super().__init__(str(path), problem, remedy)
+        self.path, self.problem, self.remedy = Path(path), problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.path} is left as it is: {self.problem}; {self.remedy}."
+
+
 def shorten(text: str, limit: int = 120) -> str:
     """Return ``text`` cut to ``limit`` characters with control characters as escapes: it may be untrusted."""
     shown = printable(text[: limit + 1])

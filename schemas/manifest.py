@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from posvec.schemas.axes import Axis
@@ -25,6 +26,8 @@ _LARGEST_TABLE = 2**30
 _RECORDING_ID = re.compile(r"r[0-9]{2,4}")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+_CASE = re.compile(r"[^/]{1,200}/seed=(-?[0-9]{1,20})/d_model=([0-9]{1,20})/T=([0-9]{1,20})", re.ASCII)
+LARGEST_SUBSET = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +90,7 @@ class Manifest:
         suite: The function under test.
         stream: Which integers a seed gives.
         axes: The values of each argument.
+        subset: The cases, if they are not all combinations: ``(seed, d_model, T)`` of each, in the order of the axes.
         rows: Rows of each stored table; a case's expected array is the first ``T * d_model`` elements of one.
         expected: Id of the recording that is ``expected``.
         recordings: All recordings; the first is ``expected``.
@@ -107,6 +111,7 @@ class Manifest:
     draw_table_sha256: str
     command: str
     posvec: str
+    subset: tuple[tuple[int, int, int], ...] = ()
     content_sha256: str = ""
 
     @property
@@ -116,7 +121,9 @@ class Manifest:
 
     @property
     def cases(self) -> int:
-        """Number of cases: the product of the axes' lengths."""
+        """Number of cases: those of the subset, else the product of the axes' lengths."""
+        if self.subset:
+            return len(self.subset)
         product = 1
         for axis in self.axes.values():
             product *= len(axis)
@@ -125,6 +132,8 @@ class Manifest:
     @property
     def elements(self) -> int:
         """Number of floats compared in all cases together."""
+        if self.subset:
+            return sum(T * d_model for _, d_model, T in self.subset)
         return len(self.axes["seed"]) * self.axes["T"].total * self.axes["d_model"].total
 
     @property
@@ -157,6 +166,8 @@ class Manifest:
         if len(suite.parameters) != len(axes):
             raise ValueError("two parameters have the same name")
         _check_axes(axes, rows=rows, recordings=len(recordings))
+        name = suite.name if data["stream"] == "partitionable" else f"{suite.name}.{data['stream']}"
+        subset = _read_subset(read(data, "subset", list), name, axes) if "subset" in data else ()
         return cls(
             suite=suite,
             stream=one_of(read(data, "stream", str), STREAMS),  # type: ignore[arg-type]
@@ -167,6 +178,7 @@ class Manifest:
             draw_table_sha256=matching(read(accept, "draw_table_sha256", str), _SHA256),
             command=read(provenance, "command", str),
             posvec=read(provenance, "posvec", str),
+            subset=subset,
             content_sha256=matching(read(data, "content_sha256", str), _SHA256),
         )
 
@@ -182,6 +194,7 @@ class Manifest:
             "suite": self.suite.to_dict(),
             "stream": self.stream,
             "axes": {name: str(axis) for name, axis in self.axes.items()},
+            **({"subset": [case_id(self.name, *case) for case in self.subset]} if self.subset else {}),
             "counts": {
                 "cases": self.cases,
                 "elements": self.elements,
@@ -200,6 +213,31 @@ class Manifest:
     def to_json(self) -> str:
         """Return the text of the manifest beside and inside the golden file."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=True) + "\n"
+
+
+def case_id(name: str, seed: int, d_model: int, T: int) -> str:
+    """Return the id of a case of the vectors called ``name``: it never changes."""
+    return f"{name}/seed={seed}/d_model={d_model}/T={T}"
+
+
+def _read_subset(ids: list[Any], name: str, axes: Mapping[str, Axis]) -> tuple[tuple[int, int, int], ...]:
+    """Return what the ids of a subset mean; they must be on the axes, in their order, and distinct."""
+    subset: list[tuple[int, int, int]] = []
+    places: list[tuple[int, ...]] = []
+    if not 0 < len(ids) <= LARGEST_SUBSET:
+        raise ValueError(f"a subset must have 1 to {LARGEST_SUBSET:,} cases, got {len(ids):,}")
+    for text in ids:
+        match = _CASE.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
+            raise TypeError(f"a subset must hold ids, got {str(text)[:80]!r}")
+        seed, d_model, T = (int(number) for number in match.groups())
+        if case_id(name, seed, d_model, T) != text:
+            raise ValueError(f"{text[:80]!r} is no id of a case of {name}")
+        places.append((axes["seed"].index(seed), axes["d_model"].index(d_model), axes["T"].index(T)))
+        subset.append((seed, d_model, T))
+    if any(after <= before for before, after in pairwise(places)):
+        raise ValueError("a subset must be in the order of the axes, each case once")
+    return tuple(subset)
 
 
 def _check_axes(axes: Mapping[str, Axis], *, rows: int, recordings: int) -> None:

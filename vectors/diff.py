@@ -41,6 +41,7 @@ class Difference:
         max_ulp: See ``other_expected``.
         other_intervals: Elements whose accept interval or cell differs.
         axes: The axes that differ, by name.
+        subset: Whether, of the same axes, not the same cases are in both.
         recorded_only: Recorded bytes that only one file has.
 
     """
@@ -52,6 +53,7 @@ class Difference:
     max_ulp: int = 0
     other_intervals: int = 0
     axes: tuple[str, ...] = ()
+    subset: bool = False
     recorded_only: tuple[RecordedOnly, ...] = ()
 
 
@@ -80,7 +82,7 @@ def diff(first: Golden, second: Golden) -> Difference:
         kind = "rounding"
     elif other_intervals or a.slack_ulp != b.slack_ulp:
         kind = "intervals"
-    elif axes:
+    elif axes or a.subset != b.subset:
         kind = "coverage"
     return Difference(
         kind=kind,
@@ -90,6 +92,7 @@ def diff(first: Golden, second: Golden) -> Difference:
         other_intervals=other_intervals,
         max_ulp=max_ulp,
         axes=axes,
+        subset=a.subset != b.subset,
         recorded_only=only,
     )
 

@@ -7,7 +7,8 @@ the first ``T * d_model`` elements of it. For d_model 4, say, the group ``d_mode
 - ``accept_below``, ``accept_above``, ``cell_below``, ``cell_above``: unsigned integers, ULP from ``expected``,
 - ``recordings/r01``, …: signed integers, ULP from ``expected`` (``r00`` is ``expected`` itself),
 
-and ``axes/seed``, ``axes/T``, ``axes/d_model`` hold the axes, ``manifest`` the text of the manifest.
+and ``axes/seed``, ``axes/T``, ``axes/d_model`` hold the axes, ``manifest`` the text of the manifest. The cases are all
+combinations of the axes' values or, where the manifest lists a ``subset``, those; the tables are whole either way.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import VectorsError
-from posvec.schemas.manifest import SCHEMA_FILE, Manifest, Recording
+from posvec.schemas.manifest import SCHEMA_FILE, Manifest, Recording, case_id
 from posvec.schemas.suite import Suite
 from posvec.vectors.content_digest import ContentDigest, Rows
 from posvec.vectors.derive import N_DRAWS
@@ -123,6 +124,8 @@ class Golden:
                 f"holds {self.manifest.cases:,} cases, and at most {_MOST_CASES:,} are verified at once",
                 remedy="generate several smaller files",
             )
+        if self.manifest.subset:
+            return [table_case(self.name, seed=seed, T=T, d_model=d) for seed, d, T in self.manifest.subset]
         return [
             table_case(self.name, seed=seed, T=T, d_model=d_model)
             for seed in axes["seed"]
@@ -244,7 +247,7 @@ def prefix(tables: Known, row: int, length: int) -> Known:
 
 def table_case(name: str, *, seed: int, T: int, d_model: int) -> Case:
     """Return the case of the vectors called ``name`` with these arguments."""
-    return Case(id=f"{name}/seed={seed}/d_model={d_model}/T={T}", args={"seed": seed, "T": T, "d_model": d_model})
+    return Case(id=case_id(name, seed, d_model, T), args={"seed": seed, "T": T, "d_model": d_model})
 
 
 def dataset_shapes(manifest: Manifest) -> Iterator[tuple[str, tuple[str, ...], tuple[int, ...]]]:

@@ -20,6 +20,9 @@ COMMANDS = {
     "info": ("posvec.verifier.commands.info:info", "Say what is in a golden file and whether it is whole."),
     "suites": ("posvec.verifier.commands.suites:suites", "List the functions that there are golden vectors of."),
     "diff": ("posvec.verifier.commands.diff:diff", "Compare two golden files: draws, rounding or coverage."),
+    "vendor": ("posvec.verifier.commands.vendor:vendor", "Copy golden files into a project, or check such a copy."),
+    "export": ("posvec.verifier.commands.export:export", "Write cases as npz, JSON, CSV or raw float32."),
+    "plot": ("posvec.verifier.commands.plot:plot", "Draw a table, or two side by side."),
     "scaffold": ("posvec.verifier.commands.scaffold:scaffold", "Write a program that lacks only its function."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
     "generate": ("posvec.generator.cli:generate", "Make golden vectors by running the Flax reference."),

@@ -113,3 +113,39 @@ def test_millions_of_violations_are_not_all_looked_at():
     began = time.monotonic()
     assert "recordings[0]" in (violation({**DOCUMENT, "recordings": [0] * 1_000_000}, "golden.schema.json") or "")
     assert time.monotonic() - began < 10
+
+
+IDS = ["learned_pos_embed/seed=0/d_model=2/T=3", "learned_pos_embed/seed=42/d_model=1/T=0"]
+
+
+def test_a_subset_is_read_back_as_it_is_and_counted():
+    document = copy.deepcopy(json.loads(TEXT))
+    document["subset"] = IDS
+    manifest = Manifest.from_dict(document)
+    assert (manifest.subset, manifest.cases, manifest.elements) == (((0, 2, 3), (42, 1, 0)), 2, 6)
+    written = json.loads(manifest.to_json())
+    assert (written["subset"], written["counts"]["cases"]) == (IDS, 2)
+    assert violation(written, "golden.schema.json") is None
+    assert Manifest.from_dict(written) == manifest
+
+
+@pytest.mark.parametrize(
+    "subset",
+    [
+        [],
+        "x",
+        [1],
+        IDS[::-1],
+        [IDS[0], IDS[0]],
+        ["learned_pos_embed/seed=0/d_model=2/T=33"],
+        ["learned_pos_embed/seed=9/d_model=2/T=3"],
+        ["learned_pos_embed.original/seed=0/d_model=2/T=3"],
+        ["learned_pos_embed/seed=00/d_model=2/T=3"],
+        ["learned_pos_embed/seed=٣/d_model=2/T=3"],
+    ],
+)
+def test_a_subset_that_is_not_distinct_cases_in_the_order_of_the_axes_is_refused(subset):
+    document = copy.deepcopy(json.loads(TEXT))
+    document["subset"] = subset
+    with pytest.raises((KeyError, TypeError, ValueError)):
+        Manifest.from_dict(document)

@@ -60,6 +60,8 @@ def diff(ctx: click.Context, first: Path, second: Path) -> None:
         click.echo(f"EQUAL: {a.manifest.cases:,} cases, the same draws, expected values and recorded bytes")
     for name in found.axes:
         click.echo(f"  {name}: {a.manifest.axes[name]} in A, {b.manifest.axes[name]} in B")
+    if found.subset:
+        click.echo(f"  cases: {a.manifest.cases:,} in A, {b.manifest.cases:,} in B")
     ctx.exit(0 if found.kind == "equal" else 1)
 
 

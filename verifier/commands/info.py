@@ -85,7 +85,8 @@ def _table_rows(manifest: Manifest) -> None:
     _row("stream", manifest.stream)
     for name, axis in manifest.axes.items():
         _row(name, f"{axis}" if len(str(axis)) < 64 else f"{str(axis)[:60]}… ({len(axis):,} values)")
-    _row("cases", f"{manifest.cases:,} ({manifest.elements:,} float32 values)")
+    some = "a subset of the axes' combinations: " if manifest.subset else ""
+    _row("cases", f"{some}{manifest.cases:,} ({manifest.elements:,} float32 values)")
     _row("expected", f"{manifest.recordings[0].label} ({manifest.expected_source})")
     _row("accept", f"known values of each draw ± {manifest.slack_ulp} ULP")
 

@@ -1,0 +1,1 @@
+"""Copying golden files into another project: what a copy holds, whether it is whole, what an update changes."""
