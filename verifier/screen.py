@@ -40,6 +40,8 @@ def _lines(report: Report, width: int) -> Iterator[str]:
     build = f", bytes of {report.build_asked}" if report.build_asked else ""
     yield from row("levels", f"{held} (asked: {report.level_asked}{build})", width)
     counts = ", ".join(f"{report.counts[outcome]:,} {outcome}" for outcome in OUTCOMES if report.counts[outcome])
+    known = sum(result.known_fails for result in report.results)
+    counts += f" ({known:,} known to fail)" if known else ""
     yield from row("cases", counts, width)
     coerced = [result for result in report.results if result.coercion]
     if coerced:

@@ -54,6 +54,18 @@ from posvec.verifier.running.target import Target, parse_target
 @click.option("--memory", type=int, metavar="MIB", help="Largest resident size of such a process.")
 @click.option("--python", metavar="PATH", help="Interpreter that runs the target; posvec need not be installed there.")
 @click.option("--report", "reports", multiple=True, metavar="KIND=FILE", help="Also write json=FILE or junit=FILE.")
+@click.option(
+    "--known-failing",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Cases that are known to fail, each with a reason; one that passes is an error.",
+)
+@click.option(
+    "--write-known-failing",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the list of the cases that fail today; reasons that are there stay.",
+)
 @click.option("--per-case", is_flag=True, help="Start the program for each case: {seed} {T} {d_model} are replaced.")
 @click.option(
     "--output",
@@ -90,6 +102,8 @@ def verify(
     memory: int | None,
     python: str | None,
     reports: tuple[str, ...],
+    known_failing: Path | None,
+    write_known_failing: Path | None,
     per_case: bool,
     output: PerCaseOutput,
 ) -> None:
@@ -105,6 +119,7 @@ def verify(
     from posvec.verifier.running.options import RunOptions
     from posvec.verifier.running.program_session import ProgramSession
     from posvec.verifier.running.runner import Session
+    from posvec.verifier.todays_failures import find_known_failures, find_list_file
 
     level = Match.parse(match) if match is not None else None
     options = RunOptions(
@@ -127,6 +142,8 @@ def verify(
     parsed = _find(ctx, target, python=python, per_case=per_case, output=output)
     for file in files:
         file.check_writable()
+    to_write = find_list_file(write_known_failing, fail_fast=fail_fast, fresh=fresh is not None)
+    known = find_known_failures(known_failing, to_write)
     path = locate(vectors, stream, suite=suite)
     watch = (path.resolve(),)
     # A program is told first which vectors are meant, so they are opened first; so are those of which only the file
@@ -137,7 +154,7 @@ def verify(
         if session is not None:
             session.launch()
         # Only now NumPy, HDF5 and the golden file: they load while the target's process starts.
-        from posvec.verifier.plan import Request
+        from posvec.verifier.plan import Request, every_id
         from posvec.verifier.screen import print_report
         from posvec.verifier.sources import find_vectors
         from posvec.verifier.verify import verify as run
@@ -155,6 +172,7 @@ def verify(
             quick=quick,
             fail_fast=fail_fast,
             strict=strict,
+            known_failing=known,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
         )
         if isinstance(parsed, Program):
@@ -170,6 +188,9 @@ def verify(
         except OutputError as error:  # a full disk must not cost the verdict as well
             problem = problem or error
     print_report(report)
+    if to_write is not None:
+        for line in to_write.write(report, every_id(request)):
+            click.echo(line)
     if problem is not None:
         raise problem
     ctx.exit(report.exit_code)
