@@ -28,9 +28,33 @@ def print_report(report: Report) -> None:
         click.echo(line)
 
 
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield the lines of the report without colour, wrapped to the terminal."""
+    width = terminal_width()
+    yield from textwrap.wrap(report.sentence, width, break_long_words=False)
+    yield from _lines(report, width)
+
+
+def explanation(report: Report) -> Iterator[str]:
+    """Yield what is wrong and why, without what the whole run is about: verdict, notes, mistake, first failure."""
+    width = terminal_width()
+    yield from textwrap.wrap(report.sentence, width, break_long_words=False)
+    for note in report.notes:
+        yield from _note(note, width)
+    if report.diagnosis is not None:
+        yield from _diagnosis(report.diagnosis, width)
+    if report.failure is not None:
+        yield ""
+        yield from _failure(report.failure, width)
+
+
+def _note(note: str, width: int) -> list[str]:
+    return textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+
+
 def _lines(report: Report, width: int) -> Iterator[str]:
     for note in report.notes:
-        yield from textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+        yield from _note(note, width)
     if report.diagnosis is not None:
         yield from _diagnosis(report.diagnosis, width)
     yield ""
@@ -173,8 +197,9 @@ def _failure(failure: Failure, width: int) -> Iterator[str]:
         more.append(counted(failure.more_cases, "more case"))
     if more:
         yield f"  and {' and '.join(more)}"
-    yield "Reproduce just this:"
-    yield f"  {failure.reproduce}"
+    if failure.reproduce:
+        yield "Reproduce just this:"
+        yield f"  {failure.reproduce}"
 
 
 def _paragraphs(text: str, width: int) -> Iterator[str]:
