@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -199,7 +200,20 @@ def _failure(failure: Failure, width: int) -> Iterator[str]:
         yield f"  and {' and '.join(more)}"
     if failure.reproduce:
         yield "Reproduce just this:"
-        yield f"  {failure.reproduce}"
+        yield from _command(failure.reproduce, width)
+
+
+def _command(command: str, width: int) -> Iterator[str]:
+    """Yield a command, on several lines with a backslash between them where it is longer than one: as good to paste."""
+    words = [shlex.quote(word) for word in shlex.split(command)]
+    line = f"  {words[0]}"
+    for word in words[1:]:
+        if len(line) + len(word) + 3 > width:
+            yield f"{line} \\"
+            line = f"    {word}"
+        else:
+            line += f" {word}"
+    yield line
 
 
 def _paragraphs(text: str, width: int) -> Iterator[str]:

@@ -38,7 +38,7 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
     mapping = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-dir"]
-    kinds = (".py", ".json", ".h5", ".typed", ".c", ".jl", ".css", ".js", ".rs")
+    kinds = (".py", ".json", ".h5", ".typed", ".c", ".jl", ".css", ".js", ".rs", ".txt")
     sources = {
         f"{package.replace('.', '/')}/{path.relative_to(ROOT / folder).as_posix()}"
         for package, folder in mapping.items()

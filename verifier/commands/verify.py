@@ -12,14 +12,21 @@ from click.core import ParameterSource
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
+from posvec.verifier.commands.completing import any_file, levels, suite_names
 from posvec.verifier.commands.program_words import WithProgram, program_words
 from posvec.verifier.running.program import PerCaseOutput, Program, find_program
 from posvec.verifier.running.target import Target, parse_target
 
 
 @click.command(cls=WithProgram)
-@click.argument("target", metavar="[TARGET]", required=False)
-@click.option("--match", default=None, metavar="LEVEL", help="exact (the default), equivalent or ulp:N.")
+@click.argument("target", metavar="[TARGET]", required=False, shell_complete=any_file)
+@click.option(
+    "--match",
+    default=None,
+    metavar="LEVEL",
+    help="exact (the default), equivalent or ulp:N.",
+    shell_complete=levels,
+)
 @click.option("--build", metavar="NAME", help="Ask for the bytes of this one recorded build.")
 @click.option(
     "--vectors",
@@ -33,7 +40,12 @@ from posvec.verifier.running.target import Target, parse_target
     default=None,
     help="Which integers a seed gives. Default: partitionable, or the stream of the golden file.",
 )
-@click.option("--suite", metavar="NAME", help="The function under test; `posvec suites` lists them.")
+@click.option(
+    "--suite",
+    metavar="NAME",
+    help="The function under test; `posvec suites` lists them.",
+    shell_complete=suite_names,
+)
 @click.option("--select", metavar="GLOB", help="Only cases whose whole id matches, e.g. '*/T=3'.")
 @click.option("--quick", is_flag=True, help="At most 100 cases that cover every value of every axis.")
 @click.option("--fresh", type=int, metavar="N", help="N new cases that are in no golden file, instead of golden ones.")
@@ -78,6 +90,7 @@ from posvec.verifier.running.target import Target, parse_target
     "exec_",
     expose_value=False,
     metavar="PROGRAM ARGS…",
+    shell_complete=any_file,
     help="Check a program in any language. The last option: all after it is the program's.",
 )
 @click.pass_context
