@@ -50,7 +50,14 @@ def explanation(report: Report) -> Iterator[str]:
 
 
 def _note(note: str, width: int) -> list[str]:
-    return textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+    return textwrap.wrap(
+        note,
+        width,
+        initial_indent="  ! ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _lines(report: Report, width: int) -> Iterator[str]:

@@ -73,11 +73,13 @@ class Verification:
         self._checked: tuple[int, ...] = ()
         self._diagnosing = DIAGNOSIS_SECONDS
         self.problem: TargetUnavailable | VectorsError | None = None
-        chosen = {case.id for case in self._plan.selection.cases}
-        self._cases = {case.id: case for case in sources.golden.cases() if case.id in chosen}
-        self.groups: dict[str, list[Case]] = {}
+        # In the order of the command, so that the first failure is the same; the groups in that of the file.
+        self._cases = {case.id: case for case in self._plan.selection.cases}
+        names = dict.fromkeys(_group(case) for case in sources.golden.cases())
+        groups: dict[str, list[Case]] = {name: [] for name in names}
         for case in self._cases.values():
-            self.groups.setdefault(case.id.rpartition("/")[0], []).append(case)
+            groups[_group(case)].append(case)
+        self.groups = {name: cases for name, cases in groups.items() if cases}
 
     def run(self, cases: Sequence[Case]) -> Report:
         """Have the target answer ``cases``, and return what is to be said of them."""
@@ -181,6 +183,10 @@ class Verification:
         self._seconds += sent["seconds"]
         if sent["problem"] is not None:
             self.problem = _problem(*sent["problem"])
+
+
+def _group(case: Case) -> str:
+    return case.id.rpartition("/")[0]
 
 
 def _problem(kind: str, where: str, problem: str, remedy: str, details: str = "") -> TargetUnavailable | VectorsError:

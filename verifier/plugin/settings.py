@@ -91,4 +91,7 @@ class Settings:
 def _from_folder(target: str, folder: Path) -> str:
     """Return the target of a setting with its file found from ``folder``; the name of a module stays."""
     where, colon, attribute = target.rpartition(":") if ".py:" in target else (target, "", "")
-    return f"{folder / where}{colon}{attribute}" if where.endswith(".py") else target
+    if not where.endswith(".py"):
+        return target
+    path = folder / where
+    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}{colon}{attribute}"
