@@ -77,7 +77,7 @@ def test_settings_check_a_target_in_plain_pytest_but_not_beside_tests_that_are_n
     (tmp_path / "target.py").unlink()  # the homework is not there yet: other tests run
     absent = run("-q", "-k", "own or (d_model=1 and seed=0)", settings=settings)
     assert (absent.status, "1 failed, 1 passed" in absent.out) == (1, True)
-    assert "target.py:thereisnosuchfile;checkthepath." in "".join(absent.out.split())
+    assert "targettarget.py:thereisnosuchfile;" in "".join(absent.out.split())
 
 
 def test_a_wrong_option_is_a_usage_error_in_one_sentence(run):
