@@ -100,6 +100,30 @@ class OverwriteRefused(PosvecError, FileExistsError):
         return f"{self.path} is left as it is: {self.problem}; {self.remedy}."
 
 
+class InputError(PosvecError, OSError):
+    """A file of the user's that could not be read (exit 3)."""
+
+    def __init__(self, path: Path | str, problem: str, *, remedy: str) -> None:
+        super().__init__(str(path), problem, remedy)
+        self.path, self.problem, self.remedy = Path(path), problem, remedy
+
+    def __str__(self) -> str:
+        return f"{self.path} could not be read: {self.problem}; {self.remedy}."
+
+
+class InvalidLine(PosvecError, ValueError):
+    """A line of a file of the user's that does not say what it must (exit 2)."""
+
+    exit_code = 2
+
+    def __init__(self, path: Path | str, line: int, problem: str, allowed: str) -> None:
+        super().__init__(str(path), line, problem, allowed)
+        self.path, self.line, self.problem, self.allowed = Path(path), line, problem, allowed
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line}: {self.problem}; write {self.allowed}."
+
+
 def shorten(text: str, limit: int = 120) -> str:
     """Return ``text`` cut to ``limit`` characters with control characters as escapes: it may be untrusted."""
     shown = printable(text[: limit + 1])

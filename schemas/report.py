@@ -28,7 +28,17 @@ FORMAT_VERSION = 1
 SCHEMA_FILE = "report.schema.json"
 TEXT_LIMIT = 64 * 1024
 
-VerdictCode = Literal["exact", "equivalent", "ulp", "rounding", "not-conforming", "could-not-judge", "interrupted"]
+VerdictCode = Literal[
+    "exact",
+    "equivalent",
+    "ulp",
+    "known-failures",
+    "outdated-list",
+    "rounding",
+    "not-conforming",
+    "could-not-judge",
+    "interrupted",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +46,7 @@ class CaseResult:
     """The outcome of one case; ``detail`` is one paragraph, safe to show.
 
     ``coercion`` tells a case whose arguments were passed as strings, floats or NumPy scalars. ``elements`` is how many
-    were compared.
+    were compared. ``known_failing`` is the reason why the case is listed as failing, None where it is not listed.
     """
 
     id: str
@@ -46,6 +56,17 @@ class CaseResult:
     max_ulp: int | None = None
     detail: str = ""
     elements: int = 0
+    known_failing: str | None = None
+
+    @property
+    def known_fails(self) -> bool:
+        """Whether the case fails, as listed."""
+        return self.known_failing is not None and self.outcome not in ("pass", "not-run")
+
+    @property
+    def known_passes(self) -> bool:
+        """Whether the case passes, although it is listed as failing."""
+        return self.known_failing is not None and self.outcome == "pass"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +274,7 @@ class Report:
             "counts": {
                 "total": self.total,
                 "selected": sum(not result.coercion for result in self.results),
+                "known_failing": sum(result.known_fails for result in self.results),
                 **self.counts,
             },
             "coercion": {
@@ -279,6 +301,7 @@ class Report:
                     "seconds": round(result.seconds, 6),
                     "max_ulp": result.max_ulp,
                     "detail": result.detail,
+                    "known_failing": result.known_failing,
                 }
                 for result in self.results
             ],

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from posvec import __version__
 from posvec.schemas.errors import PosvecError, TargetUnavailable, printable
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),
@@ -26,7 +29,13 @@ COMMANDS = {
     "scaffold": ("posvec.verifier.commands.scaffold:scaffold", "Write a program that lacks only its function."),
     # A string, not an import: the generator needs JAX, and the verifier must never load it.
     "generate": ("posvec.generator.cli:generate", "Make golden vectors by running the Flax reference."),
+    "help": ("posvec.verifier.commands.help:help_", "Explain exit codes, levels, reports and more."),
+    "completion": ("posvec.verifier.commands.completion:completion", "Print a shell's completion script."),
 }
+
+
+COMPLETE = "_POSVEC_COMPLETE"
+"""Set by the completion script of a shell, which runs the command to be told what may follow."""
 
 
 class LazyGroup(click.Group):
@@ -44,6 +53,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(module), attribute)
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete names of commands without importing any."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        from click.shell_completion import CompletionItem
+
+        found = {name: summary for name, (_, summary) in COMMANDS.items() if name.startswith(incomplete)}
+        return [CompletionItem(name, help=summary) for name, summary in found.items()]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the list of commands without importing any."""
         with formatter.section("Commands"):
@@ -53,7 +71,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is answered with the nearest name."""
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in COMMANDS and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, n=1)
@@ -81,7 +99,12 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit status."""
     try:
-        status: Any = cli.main(args=arguments, prog_name="posvec", standalone_mode=False)
+        asked = os.environ.get(COMPLETE)
+        if asked:
+            from click.shell_completion import shell_complete
+
+            return shell_complete(cli, {}, "posvec", COMPLETE, asked)
+        status: Any = cli.main(args=arguments, prog_name="posvec", standalone_mode=False, color=_colour())
         if sys.stdout is not None:
             sys.stdout.flush()
     except click.exceptions.Exit as error:
@@ -106,6 +129,11 @@ def run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
+def _colour() -> bool | None:
+    """Return whether to colour: never with NO_COLOR or on a dumb terminal, else click decides."""
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
+
+
 def _silence_stdout() -> None:
     """Keep Python from writing what is left, and failing again, at exit."""
     if sys.__stdout__ is not None:
@@ -120,5 +148,13 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _fail(message: str, status: int) -> int:
-    click.echo(f"posvec: {printable(message)}", err=True)
+    """Print one line on stderr; on a terminal it is wrapped between words."""
+    said = f"posvec: {printable(message)}"
+    if sys.stderr is not None and sys.stderr.isatty():
+        from textwrap import fill
+
+        from posvec.verifier.text import terminal_width
+
+        said = fill(said, terminal_width(), break_long_words=False, break_on_hyphens=False)
+    click.echo(said, err=True)
     return status

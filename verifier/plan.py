@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from posvec.schemas.case import Case
@@ -12,6 +12,7 @@ from posvec.schemas.suite import Suite
 from posvec.vectors.case_golden import CaseGolden
 from posvec.vectors.golden import Golden
 from posvec.vectors.known import Known, Vectors
+from posvec.verifier.known_failures import KnownFailure, KnownFailures
 from posvec.verifier.match import Match
 from posvec.verifier.running.program import Program
 from posvec.verifier.running.target import Target
@@ -32,6 +33,7 @@ class Request:
         quick: Only the quick subset.
         fail_fast: Stop at the first failure.
         strict: Whether coercion cases and behaviour checks decide too.
+        known_failing: The list of cases that are known to fail.
         golden: The golden file behind them, which must not change while the target runs.
         reproduce: Options that a command must repeat to run the same, e.g. ``("--stream", "original")``.
         tables: Whether the report is to hold the arrays of a few cases, which the HTML page shows.
@@ -48,6 +50,7 @@ class Request:
     quick: bool = False
     fail_fast: bool = False
     strict: bool = False
+    known_failing: KnownFailures | None = None
     reproduce: tuple[str, ...] = ()
     tables: bool = False
 
@@ -61,6 +64,7 @@ class Plan:
         recordings: What the bits of :attr:`Comparison.explained_by` stand for.
         build: The recording whose bytes are asked for, if one is.
         selection: The cases, in order.
+        listed: The cases that are known to fail, by id.
 
     """
 
@@ -69,6 +73,7 @@ class Plan:
 
         Raises:
             InvalidArgument: ``select`` or ``build`` names nothing.
+            InvalidLine: A pattern of ``known_failing`` matches no case.
 
         """
         self.request = request
@@ -83,6 +88,9 @@ class Plan:
             quick=request.quick,
             glob=request.select,
             coercion=isinstance(request.target, Target),
+        )
+        self.listed: Mapping[str, KnownFailure] = (
+            {} if request.known_failing is None else request.known_failing.resolve(every_id(request))
         )
 
     @property
@@ -102,6 +110,17 @@ class Plan:
     def known(self, case: Case) -> Known:
         """Return what is known about the output of ``case``."""
         return self.vectors(case).known(case)
+
+
+def every_id(request: Request) -> list[str]:
+    """Return the ids of all cases that could be asked for: of the golden file, fresh ones, and their coercions."""
+    ids: dict[str, None] = {}
+    coercion = isinstance(request.target, Target)
+    for sources in ((request.golden,), request.vectors):
+        cases = [case for vectors in sources for case in vectors.cases()]
+        everything = select(cases, request.vectors[0].suite, coercion=coercion)
+        ids |= dict.fromkeys(case.id for case in (*everything.cases, *everything.coercion))
+    return list(ids)
 
 
 def find_recording(name: str | None, recordings: Sequence[Recording]) -> Recording | None:

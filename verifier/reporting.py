@@ -14,6 +14,7 @@ from posvec.schemas.errors import TargetUnavailable, VectorsError, shorten
 from posvec.schemas.report import Behaviour, Diagnosis, Failure, Report, safe_text
 from posvec.verifier.decode import explain_element
 from posvec.verifier.judge import FAILURES, Judged, RunJudgement, judge_run, levels_held
+from posvec.verifier.known_failures import known_notes, mark
 from posvec.verifier.levels import differences, failing
 from posvec.verifier.match import Match
 from posvec.verifier.plan import Plan
@@ -62,10 +63,10 @@ class Observed:
     problem: TargetUnavailable | VectorsError | None
 
 
-def build_report(plan: Plan, observed: Observed) -> Report:
-    """Judge the run as a whole and say what was found."""
+def build_report(plan: Plan, observed: Observed, *, diagnosing: bool = True) -> Report:
+    """Judge the run as a whole and say what was found; which mistake it is, unless that would take too long."""
     request, behaviour = plan.request, observed.behaviour
-    run = judge_run(observed.judged, request.match)
+    run = mark(judge_run(observed.judged, request.match), plan.listed)
     causes, notes = environment_notes(
         observed.environment, stream=request.vectors[0].stream, recordings=plan.recordings
     )
@@ -84,6 +85,8 @@ def build_report(plan: Plan, observed: Observed) -> Report:
             causes=causes,
         )
     notes += run_notes(run, request.match)
+    if request.known_failing is not None:
+        notes += known_notes(run, plan.listed, request.known_failing.path)
     notes += _memory_notes(run)
     notes += _behaviour_notes(behaviour)
     notes += _stopped_note(run, observed.stopped)
@@ -91,7 +94,10 @@ def build_report(plan: Plan, observed: Observed) -> Report:
     if request.strict and not plan.selection.coercion and plan.suite.coercion and isinstance(request.target, Target):
         notes.append("--strict, but no coercion case was selected: run without --select to check them.")
     began = time.monotonic()
-    diagnosis = _diagnosis(plan, run, observed)
+    diagnosis = _diagnosis(plan, run, observed) if diagnosing else None
+    if verdict.code in ("known-failures", "outdated-list") and diagnosis is not None:
+        notes += [f"The known failures, diagnosed: {diagnosis.sentence}"] if diagnosis.explanations else []
+        diagnosis = None
     seconds = dict(observed.seconds) | ({"diagnosis": time.monotonic() - began} if diagnosis is not None else {})
     details = observed.problem.details if isinstance(observed.problem, TargetUnavailable) else ""
     return Report(
@@ -131,9 +137,10 @@ def _seen(note: str, target: Target | Program) -> str:
 
 
 def _failure(plan: Plan, run: RunJudgement) -> Failure | None:
-    failed = [one for one in run.cases if one.result.outcome in FAILURES and one.case.coercion is None]
+    unlisted = [one for one in run.cases if not one.result.known_fails]
+    failed = [one for one in unlisted if one.result.outcome in FAILURES and one.case.coercion is None]
     if not failed:
-        failed = [one for one in run.cases if one.result.outcome == "coercion"]
+        failed = [one for one in unlisted if one.result.outcome == "coercion"]
     if not failed:
         return None
     first = failed[0]
@@ -180,7 +187,13 @@ def _with_element(plan: Plan, failure: Failure, judged: Judged) -> Failure:
 
 
 def _diagnosis(plan: Plan, run: RunJudgement, observed: Observed) -> Diagnosis | None:
-    """Return what is wrong with a failing run; nothing of the catalogue is loaded for any other."""
+    """Return what is wrong with a failing run; nothing of the catalogue is loaded for any other.
+
+    Known failures are left out where others fail: the new ones may be another mistake.
+    """
+    unlisted = tuple(one for one in run.cases if not one.result.known_fails)
+    new = any(one.result.outcome in FAILURES and one.case.coercion is None for one in unlisted)
+    judged = unlisted if new else run.cases
     stream = plan.request.vectors[0].stream
     if stream is None or (
         not any(one.result.outcome in FAILURES for one in run.cases)
@@ -191,7 +204,7 @@ def _diagnosis(plan: Plan, run: RunJudgement, observed: Observed) -> Diagnosis |
 
     return diagnose(
         Run(
-            judged=run.cases,
+            judged=judged,
             known=plan.known,
             cases=[case for vectors in plan.request.vectors for case in vectors.cases()],
             stream=stream,

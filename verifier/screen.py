@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import textwrap
 from collections.abc import Iterator
 
@@ -27,9 +28,40 @@ def print_report(report: Report) -> None:
         click.echo(line)
 
 
+def report_lines(report: Report) -> Iterator[str]:
+    """Yield the lines of the report without colour, wrapped to the terminal."""
+    width = terminal_width()
+    yield from textwrap.wrap(report.sentence, width, break_long_words=False)
+    yield from _lines(report, width)
+
+
+def explanation(report: Report) -> Iterator[str]:
+    """Yield what is wrong and why, without what the whole run is about: verdict, notes, mistake, first failure."""
+    width = terminal_width()
+    yield from textwrap.wrap(report.sentence, width, break_long_words=False)
+    for note in report.notes:
+        yield from _note(note, width)
+    if report.diagnosis is not None:
+        yield from _diagnosis(report.diagnosis, width)
+    if report.failure is not None:
+        yield ""
+        yield from _failure(report.failure, width)
+
+
+def _note(note: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        note,
+        width,
+        initial_indent="  ! ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
 def _lines(report: Report, width: int) -> Iterator[str]:
     for note in report.notes:
-        yield from textwrap.wrap(note, width, initial_indent="  ! ", subsequent_indent="    ", break_long_words=False)
+        yield from _note(note, width)
     if report.diagnosis is not None:
         yield from _diagnosis(report.diagnosis, width)
     yield ""
@@ -90,8 +122,22 @@ def _failure(failure: Failure, width: int) -> Iterator[str]:
         more.append(counted(failure.more_cases, "more case"))
     if more:
         yield f"  and {' and '.join(more)}"
-    yield "Reproduce just this:"
-    yield f"  {failure.reproduce}"
+    if failure.reproduce:
+        yield "Reproduce just this:"
+        yield from _command(failure.reproduce, width)
+
+
+def _command(command: str, width: int) -> Iterator[str]:
+    """Yield a command, on several lines with a backslash between them where it is longer than one: as good to paste."""
+    words = [shlex.quote(word) for word in shlex.split(command)]
+    line = f"  {words[0]}"
+    for word in words[1:]:
+        if len(line) + len(word) + 3 > width:
+            yield f"{line} \\"
+            line = f"    {word}"
+        else:
+            line += f" {word}"
+    yield line
 
 
 def _paragraphs(text: str, width: int) -> Iterator[str]:

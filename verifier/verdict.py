@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from posvec.schemas.build import Stream
 from posvec.schemas.manifest import Recording
 from posvec.schemas.report import OUTCOMES, Behaviour, Outcome, VerdictCode
-from posvec.verifier.judge import RunJudgement, levels_held
+from posvec.verifier.judge import Judged, RunJudgement, levels_held
 from posvec.verifier.levels import NOT_FINITE, TOO_FEW_FOR_CELLS, cell_allowance
 from posvec.verifier.match import Match
 from posvec.verifier.text import percent
@@ -45,7 +45,8 @@ def reach_verdict(
         for one in run.cases
         if one.case.coercion is None or (strict and one.result.outcome in ("coercion", "pass", "rounding", "not-run"))
     ]
-    outcomes = Counter(one.result.outcome for one in deciding)
+    known = sum(one.result.known_fails for one in deciding)
+    outcomes = Counter(one.result.outcome for one in deciding if not one.result.known_fails)
     failed = sum(count for outcome, count in outcomes.items() if outcome not in ("pass", "not-run"))
     regular = sum(one.case.coercion is None for one in run.cases)
     scope = "" if regular == total else f" in {regular:,} of {total:,} cases"
@@ -57,7 +58,14 @@ def reach_verdict(
             sentence=f"INTERRUPTED after {ran:,} of {len(deciding):,} cases: {failed:,} failed",
         )
     if failed or (strict and behaviour.failed):
-        return _failing(run, match, outcomes, failed, len(deciding), scope, causes, _same(recordings))
+        return _failing(run, match, outcomes, failed, len(deciding), scope, causes, _same(recordings), known)
+    passing = [one.case.id for one in run.cases if one.result.known_passes]
+    if passing:
+        return Verdict(
+            code="outdated-list",
+            exit_code=1,
+            sentence=f"KNOWN FAILURES OUT OF DATE: {_cases_pass(len(passing))}, first {passing[0]}{scope}",
+        )
     if outcomes["not-run"]:
         why = next(one.result.detail for one in deciding if one.result.outcome == "not-run")
         return Verdict(
@@ -65,6 +73,8 @@ def reach_verdict(
             exit_code=3,
             sentence=f"COULD NOT JUDGE: {outcomes['not-run']:,} of {len(deciding):,} cases did not run ({why})",
         )
+    if known:
+        return Verdict(code="known-failures", exit_code=0, sentence=_only_known(match, known, deciding, total))
     if not run.elements.compared:
         return Verdict(
             code="could-not-judge",
@@ -169,6 +179,7 @@ def _failing(
     scope: str,
     causes: Sequence[str],
     same: str,
+    known: int,
 ) -> Verdict:
     held = levels_held(run)
     if set(outcomes) <= {"pass", "rounding"} and "equivalent" in held and failed:
@@ -186,6 +197,7 @@ def _failing(
         f"{outcomes[name]:,} {name}" for name in OUTCOMES if name not in ("pass", "not-run") and outcomes[name]
     )
     unrun = f", {outcomes['not-run']:,} not run" if outcomes["not-run"] else ""
+    unrun += f", {known:,} more as listed" if known else ""
     if not failed:
         parts = "behaviour checks failed"
     because = f"; {causes[0]}" if causes else ""
@@ -194,6 +206,21 @@ def _failing(
         exit_code=1,
         sentence=f"NOT CONFORMING: {failed:,} of {cases:,} cases fail ({parts}){unrun}{because}",
     )
+
+
+def _cases_pass(number: int) -> str:
+    return "1 listed case passes" if number == 1 else f"{number:,} listed cases pass"
+
+
+def _only_known(match: Match, known: int, deciding: Sequence[Judged], total: int) -> str:
+    """Say how many cases fail as listed, and what holds in the others."""
+    others = [one for one in deciding if not one.result.known_fails]
+    scope = f" ({total:,} in all)" if sum(one.case.coercion is None for one in deciding) < total else ""
+    fail = f"ONLY KNOWN FAILURES: {known:,} of {len(deciding):,} cases{scope} fail, as listed"
+    if not others:
+        return f"{fail}, and there are no others"
+    proved = any(one.comparison is not None and one.comparison.elements for one in others)
+    return f"{fail}; {match} holds in the others" if proved else f"{fail}; the others are empty arrays"
 
 
 def _same(recordings: Sequence[Recording]) -> str:

@@ -42,6 +42,7 @@ def verify(request: Request, session: Session, progress: Progress) -> Report:
 
     Raises:
         InvalidArgument: ``select`` or ``build`` names nothing.
+        InvalidLine: A pattern of ``known_failing`` matches no case.
 
     """
     return _Run(Plan(request), progress).report(session)
@@ -58,6 +59,7 @@ class _Run:
         behaviour = Behaviour()
         problem: TargetUnavailable | VectorsError | None = None
         judged: list[Judged] = []
+        session.expected = self._plan.listed.keys()
         try:
             with session:
                 session.start()
@@ -127,7 +129,12 @@ class _Run:
         return [self._judge(case, self._answers.get(case.id)) for case in self._plan.cases], None
 
     def _first_failure(self, judged: Sequence[Judged]) -> int | None:
-        failed = (i for i, one in enumerate(judged) if one.result.outcome in FAILURES and one.case.coercion is None)
+        listed = self._plan.listed
+        failed = (
+            i
+            for i, one in enumerate(judged)
+            if one.result.outcome in FAILURES and one.case.coercion is None and one.case.id not in listed
+        )
         return next(failed, None)
 
     def _judge(self, case: Case, answer: Answer | None, why: str = "interrupted") -> Judged:

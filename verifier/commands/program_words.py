@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import CompletionItem
 
 from posvec.schemas.errors import shorten
 
@@ -26,7 +27,7 @@ class WithProgram(click.Command):
             ctx.meta[_META] = words
             names = {name for parameter in self.params for name in parameter.opts if name.startswith("--")}
             meant = [word for word in words[1:] if word.partition("=")[0] in names]
-            if meant:
+            if meant and not ctx.resilient_parsing:  # as while a shell completes a line
                 shown = shorten(" ".join(meant), 60)
                 click.echo(
                     f"posvec: note: {shown} comes after --exec, so it goes to the program; "
@@ -34,6 +35,10 @@ class WithProgram(click.Command):
                     err=True,
                 )
         return super().parse_args(ctx, own)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete options; after ``--exec`` none, for they are the program's."""
+        return [] if program_words(ctx) is not None else super().shell_complete(ctx, incomplete)
 
 
 def program_words(ctx: click.Context) -> list[str] | None:

@@ -13,14 +13,21 @@ from posvec.schemas.audience import AUDIENCES, Audience
 from posvec.schemas.build import STREAMS, Stream
 from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
+from posvec.verifier.commands.completing import any_file, levels, suite_names
 from posvec.verifier.commands.program_words import WithProgram, program_words
 from posvec.verifier.running.program import PerCaseOutput, Program, find_program
 from posvec.verifier.running.target import Target, parse_target
 
 
 @click.command(cls=WithProgram)
-@click.argument("target", metavar="[TARGET]", required=False)
-@click.option("--match", default=None, metavar="LEVEL", help="exact (the default), equivalent or ulp:N.")
+@click.argument("target", metavar="[TARGET]", required=False, shell_complete=any_file)
+@click.option(
+    "--match",
+    default=None,
+    metavar="LEVEL",
+    help="exact (the default), equivalent or ulp:N.",
+    shell_complete=levels,
+)
 @click.option("--build", metavar="NAME", help="Ask for the bytes of this one recorded build.")
 @click.option(
     "--vectors",
@@ -34,7 +41,12 @@ from posvec.verifier.running.target import Target, parse_target
     default=None,
     help="Which integers a seed gives. Default: partitionable, or the stream of the golden file.",
 )
-@click.option("--suite", metavar="NAME", help="The function under test; `posvec suites` lists them.")
+@click.option(
+    "--suite",
+    metavar="NAME",
+    help="The function under test; `posvec suites` lists them.",
+    shell_complete=suite_names,
+)
 @click.option("--select", metavar="GLOB", help="Only cases whose whole id matches, e.g. '*/T=3'.")
 @click.option("--quick", is_flag=True, help="At most 100 cases that cover every value of every axis.")
 @click.option("--fresh", type=int, metavar="N", help="N new cases that are in no golden file, instead of golden ones.")
@@ -68,6 +80,18 @@ from posvec.verifier.running.target import Target, parse_target
     show_default=True,
     help="A student's report leaves out expected values.",
 )
+@click.option(
+    "--known-failing",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Cases that are known to fail, each with a reason; one that passes is an error.",
+)
+@click.option(
+    "--write-known-failing",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the list of the cases that fail today; reasons that are there stay.",
+)
 @click.option("--per-case", is_flag=True, help="Start the program for each case: {seed} {T} {d_model} are replaced.")
 @click.option(
     "--output",
@@ -80,6 +104,7 @@ from posvec.verifier.running.target import Target, parse_target
     "exec_",
     expose_value=False,
     metavar="PROGRAM ARGS…",
+    shell_complete=any_file,
     help="Check a program in any language. The last option: all after it is the program's.",
 )
 @click.pass_context
@@ -105,6 +130,8 @@ def verify(
     python: str | None,
     reports: tuple[str, ...],
     audience: Audience,
+    known_failing: Path | None,
+    write_known_failing: Path | None,
     per_case: bool,
     output: PerCaseOutput,
 ) -> None:
@@ -120,6 +147,7 @@ def verify(
     from posvec.verifier.running.options import RunOptions
     from posvec.verifier.running.program_session import ProgramSession
     from posvec.verifier.running.runner import Session
+    from posvec.verifier.todays_failures import find_known_failures, find_list_file
 
     level = Match.parse(match) if match is not None else None
     options = RunOptions(
@@ -142,6 +170,8 @@ def verify(
     parsed = _find(ctx, target, python=python, per_case=per_case, output=output)
     for file in files:
         file.check_writable()
+    to_write = find_list_file(write_known_failing, fail_fast=fail_fast, fresh=fresh is not None)
+    known = find_known_failures(known_failing, to_write)
     path = locate(vectors, stream, suite=suite)
     watch = (path.resolve(),)
     # A program is told first which vectors are meant, so they are opened first; so are those of which only the file
@@ -152,7 +182,7 @@ def verify(
         if session is not None:
             session.launch()
         # Only now NumPy, HDF5 and the golden file: they load while the target's process starts.
-        from posvec.verifier.plan import Request
+        from posvec.verifier.plan import Request, every_id
         from posvec.verifier.reports.audience import for_audience
         from posvec.verifier.screen import print_report
         from posvec.verifier.sources import find_vectors
@@ -171,6 +201,7 @@ def verify(
             quick=quick,
             fail_fast=fail_fast,
             strict=strict,
+            known_failing=known,
             reproduce=_repeated(ctx, sources.facts["fresh_seed"]),
             tables=any(file.kind == "html" for file in files),
         )
@@ -187,6 +218,9 @@ def verify(
         except OutputError as error:  # a full disk must not cost the verdict as well
             problem = problem or error
     print_report(report)
+    if to_write is not None:
+        for line in to_write.write(report, every_id(request)):
+            click.echo(line)
     if problem is not None:
         raise problem
     ctx.exit(report.exit_code)

@@ -6,7 +6,13 @@ import json
 
 from posvec.schemas.report import Report, safe_text
 
-_COLOURS = {"exact": "brightgreen", "equivalent": "green", "ulp": "green", "rounding": "orange"}
+_COLOURS = {
+    "exact": "brightgreen",
+    "equivalent": "green",
+    "ulp": "green",
+    "known-failures": "yellowgreen",
+    "rounding": "orange",
+}
 _BY_STATUS = {0: "green", 1: "red"}
 _LIMIT = 200
 
@@ -28,7 +34,12 @@ def _message(report: Report) -> str:
     if report.verdict == "not-conforming":
         failed = sum(result.outcome not in ("pass", "not-run") for result in plain)
         return f"not conforming, {failed:,} of {len(plain):,} cases fail" if failed else "not conforming"
-    words = {"ulp": f"within {report.level_asked.removeprefix('ulp:')} ULP", "rounding": "same draws, other rounding"}
+    words = {
+        "ulp": f"within {report.level_asked.removeprefix('ulp:')} ULP",
+        "rounding": "same draws, other rounding",
+        "known-failures": "only known failures",
+        "outdated-list": "known failures out of date",
+    }
     message = words.get(report.verdict, report.verdict.replace("-", " "))
     if report.exit_code == 0 and len(plain) < report.total:
         message += f" in {len(plain):,} of {report.total:,} cases"

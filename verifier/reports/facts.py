@@ -20,7 +20,8 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     build = f", bytes of {report.build_asked}" if report.build_asked else ""
     yield "levels", f"{held} (asked: {report.level_asked}{build})"
     counts = ", ".join(f"{report.counts[outcome]:,} {outcome}" for outcome in OUTCOMES if report.counts[outcome])
-    yield "cases", counts
+    known = sum(result.known_fails for result in report.results)
+    yield "cases", counts + (f" ({known:,} known to fail)" if known else "")
     coerced = [result for result in report.results if result.coercion]
     if coerced:
         yield "coercion", _coercion(coerced)

@@ -25,6 +25,17 @@ def to_junit(report: Report) -> bytes:
             xml_text(f"{result.outcome}: {result.detail}")[:_ATTRIBUTE_LIMIT],
             xml_text(result.detail),
         )
+        if result.known_failing is not None and result.outcome != "not-run":
+            reason = xml_text(result.known_failing)[:_ATTRIBUTE_LIMIT]
+            known = result.known_fails
+            listed: Failure | Skipped = (
+                Skipped(f"known failure: {reason}", result.outcome)
+                if known
+                else Failure(f"passes, and is listed as failing: {reason}", "outdated-list")
+            )
+            listed.text = detail if known else ""
+            case.result = [listed]
+            return case
         repeated = result.coercion and result.outcome not in ("pass", "coercion")
         if repeated:
             element: Error | Failure | Skipped = Skipped("the same arguments fail as plain integers", result.outcome)

@@ -77,7 +77,8 @@ def _cases(report: Report) -> Iterator[str]:
     failed = [r for r in report.results if r.outcome not in ("pass", "not-run") and (report.strict or not r.coercion)]
     if failed:
         lines = "\n".join(
-            f"| {markdown_text(r.id, limit=200)} | {r.outcome} | {markdown_text(r.detail, limit=300)} |"
+            f"| {markdown_text(r.id, limit=200)} | {r.outcome}{' (known)' if r.known_fails else ''} "
+            f"| {markdown_text(r.detail, limit=300)} |"
             for r in failed[:_CASES]
         )
         more = f"\n\nand {len(failed) - _CASES:,} more." if len(failed) > _CASES else ""

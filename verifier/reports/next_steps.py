@@ -11,6 +11,8 @@ WORDS = {
     "exact": "Exact",
     "equivalent": "Equivalent",
     "ulp": "Within the distance asked for",
+    "known-failures": "Only known failures",
+    "outdated-list": "Known failures out of date",
     "rounding": "Same draws, other rounding",
     "not-conforming": "Not conforming",
     "could-not-judge": "Could not judge",
@@ -47,6 +49,8 @@ def _steps(report: Report) -> Iterator[Step]:
     if report.exit_code == 0:
         if selected < report.total:
             yield Step(text=f"Run all {report.total:,} cases for a verdict on the whole; {selected:,} ran.")
+        elif report.verdict == "known-failures":
+            yield Step(text="Nothing new: what fails is listed. Mend it when you can, and take it off the list.")
         else:
             yield Step(text="Nothing: it conforms.")
         if report.behaviour.failed or report.counts["coercion"]:
@@ -56,6 +60,8 @@ def _steps(report: Report) -> Iterator[Step]:
         yield Step(text="Run the same command again: only the cases that ran are judged here.")
     elif report.verdict == "could-not-judge" and report.failure is None:
         yield Step(text="Mend what the verdict says, with the help of the output below, and run the command again.")
+    if report.verdict == "outdated-list":
+        yield Step(text="Take what passes off the list of known failures, or write it anew with --write-known-failing.")
     if report.verdict == "rounding" and report.level_asked != "equivalent":
         yield Step(text="If the last bits may differ, as they do between libraries, ask for --match equivalent.")
     if report.diagnosis is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -49,6 +49,7 @@ class Session:
         restarts: How often a process was lost to a crash or a timeout, and replaced if there was more to do.
         recycled: How often a process that had grown too much was replaced (or one a case with ``fresh``).
         stopped: Why the run was given up, or an empty string.
+        expected: Ids of the cases whose crashes and timeouts are known: they do not end the run.
         late: What a program did to cases that it had already answered: each such case's last answer.
 
     """
@@ -75,6 +76,7 @@ class Session:
         self.recycled = 0
         self.stopped = ""
         self.late: dict[str, Answer] = {}
+        self.expected: Container[str] = ()
         self._watch = list(watch)
         self._hello = dict(hello or {})
         self._notes: list[str] = []
@@ -377,7 +379,8 @@ class Session:
 
     def _failed(self, answer: Answer) -> None:
         self._answers.append(answer)
-        self.stopped = self.stopped or self._failures.another()
+        if answer.case_id not in self.expected:
+            self.stopped = self.stopped or self._failures.another()
         self.restarts += not self.stopped
 
     # --- Processes ---------------------------------------------------------------------------------------
