@@ -107,6 +107,9 @@ class Row:
             return self.mistake_text
         if not self.exit_code:
             return ""
+        if self.verdict == "out-of-time":
+            selected = self.counts.get("selected", 0)
+            return f"{max(0, selected - self.counts.get('not-run', 0)):,} of {selected:,} cases ran"
         kinds = [name for name, count in self.counts.items() if name not in _NO_FAILURE and count]
         failed = f"{self.failed_cases:,} of {self.counts.get('selected', 0):,} cases"
         return f"{failed}: {', '.join(kinds)}" if kinds else ""

@@ -89,7 +89,7 @@ def check_unchanged(path: Path, digest: Callable[[PlainFile], str], said: str) -
 
 
 _SEEN: dict[str, str] = {}
-"""By content digest: the SHA-256 of a file's bytes that were found to have it. Hashing the bytes takes 1/30 of the time,
+"""By content digest: the SHA-256 of a file's bytes that were found to have it. Hashing them takes 1/30 of the time,
 which counts where one process judges many targets."""
 
 

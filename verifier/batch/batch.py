@@ -103,23 +103,26 @@ class Batch:
     def _run(
         self, executor: Executor, *, width: int, renew: Callable[[], Executor] | None = None, local: bool = True
     ) -> None:
+        # Only now: where there is no cluster, what an earlier run has written stays as it is.
+        self.results.save_summary(self._asked(), None, complete=False)
         for task, result in run_batch(self._tasks(), executor, width=width, renew=renew, local=local):
             self._take(result, task.key)
 
     def _finished(self, run: Callable[[], None]) -> Outcome:
-        self.results.save_summary(self._asked(), None, complete=False)
         interrupted = False
         try:
             run()
         except KeyboardInterrupt:
             interrupted = True
-        finally:  # also where the cluster is not there: the folder says what is in it
-            outcome = self._write(interrupted=interrupted)
-        return outcome
+            for _ in self._tasks():  # what is known from before is not lost, where only the rest is missing
+                pass
+        return self._write(interrupted=interrupted)
 
     def _tasks(self) -> Iterator[Task]:
         """Yield what is to be run; what is not has its row at once."""
         for submission in self.submissions:
+            if submission.name in self._rows:
+                continue
             try:
                 task = self._task(submission)
             except Refused as refused:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -13,10 +15,12 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from posvec.schemas.errors import ClusterUnavailable, first_line, shorten
+from posvec.schemas.errors import ClusterUnavailable, InvalidArgument, first_line, shorten
 from posvec.verifier.batch.task import judge
+from posvec.verifier.running.launch import make_scratch, remove_scratch
 
-_CONNECT_SECONDS = 15
+_CONNECT_SECONDS = 10
+_ADDRESS = re.compile(r"((tcp|tls|ws|wss|ucx)://)?(\[[0-9A-Fa-f:.]+\]|[^\s/:\[\]]+)(:\d{1,5})?")
 _GRACE = 5.0
 
 
@@ -26,12 +30,13 @@ class LocalPool:
     def __init__(self, jobs: int) -> None:
         """Prepare a pool of ``jobs`` processes; they start when they are needed."""
         self.width = jobs
+        self._scratch = make_scratch()
         self.executor: Executor = self._made()
 
     def _made(self) -> Executor:
         # spawn: nothing of this process, its open files and its memory, is in those that judge.
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(self.width, mp_context=context, initializer=_begin)
+        return ProcessPoolExecutor(self.width, mp_context=context, initializer=_begin, initargs=(self._scratch,))
 
     def renew(self) -> Executor:
         """Replace the broken pool and return the new one."""
@@ -45,6 +50,7 @@ class LocalPool:
             for process in multiprocessing.active_children():
                 process.terminate()  # see _begin: targets are killed and their files deleted first
         self.executor.shutdown(cancel_futures=True)
+        remove_scratch(self._scratch)
 
 
 @contextmanager
@@ -64,9 +70,12 @@ def dask_cluster(address: str) -> Iterator[tuple[Executor, int]]:
     """Yield an executor on the Dask cluster with that scheduler, and how many threads its workers have.
 
     Raises:
+        InvalidArgument: It is no address.
         ClusterUnavailable: ``distributed`` is not installed, no scheduler answers, or it has no workers.
 
     """
+    if not _ADDRESS.fullmatch(address):
+        raise InvalidArgument("--scheduler", address, "the address of a Dask scheduler, such as tcp://host:8786")
     try:
         from distributed import Client
     except ImportError:
@@ -93,12 +102,16 @@ def dask_cluster(address: str) -> Iterator[tuple[Executor, int]]:
         client.close(timeout=_GRACE)
 
 
-def _begin() -> None:
-    """Prepare a process of the pool: it ends when it is asked to or its parent is gone, and leaves nothing behind."""
+def _begin(scratch: str) -> None:
+    """Prepare a process of the pool: it ends when it is asked to or its parent is gone, and leaves nothing behind.
+
+    ``scratch`` is for its temporary files: what a process that is killed leaves there, the pool deletes.
+    """
+    tempfile.tempdir = scratch
     # A handler, not SIG_IGN: that would be inherited by the submissions. The parent gets Ctrl-C, and tells.
     signal.signal(signal.SIGINT, _ignore)
     signal.signal(signal.SIGTERM, _end)
-    threading.Thread(target=_end_with_parent, daemon=True, name="posvec-parent").start()
+    threading.Thread(target=_end_with_parent, args=(scratch,), daemon=True, name="posvec-parent").start()
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:
@@ -114,11 +127,12 @@ def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a hand
     os._exit(0)
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(scratch: str) -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
         time.sleep(_GRACE)
+        remove_scratch(scratch)
         os._exit(1)

@@ -27,7 +27,8 @@ def table_lines(rows: Sequence[Row], width: int) -> Iterator[str]:
 def statistics_lines(found: Statistics, width: int) -> Iterator[str]:
     """Yield what the class has in common."""
     yield from textwrap.wrap(headline(found), width)
-    yield from row("verdicts", _listed({VERDICTS[name]: count for name, count in found.verdicts.items()}), width)
+    if found.verdicts:
+        yield from row("verdicts", _listed({VERDICTS[name]: count for name, count in found.verdicts.items()}), width)
     if found.problems:
         yield from row("not judged", _listed({PROBLEMS[name]: n for name, n in found.problems.items()}), width)
     if found.mistakes or found.unnamed:
