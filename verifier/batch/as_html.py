@@ -80,13 +80,13 @@ def _body(
         yield from (f"<li>{html_text(', '.join(names))}</li>" for names in found.same)
         yield "</ul>"
     yield "<h2>Submissions</h2>"
-    yield '<div class="wide"><table><tr><th>name</th><th>verdict</th><th>seconds</th><th>what</th></tr>'
+    yield '<div class="wide"><table><tr><th>name</th><th>verdict</th><th>seconds</th></tr>'
     for row, detail in rows:
         yield "".join(_submission(row, detail))
     yield "</table></div>"
-    yield "<h2>What was asked</h2><table>"
+    yield '<h2>What was asked</h2><div class="wide"><table>'
     yield from (f"<tr><th>{html_text(name)}</th><td>{html_text(value)}</td></tr>" for name, value in facts.items())
-    yield "</table>"
+    yield "</table></div>"
 
 
 def _bar(found: Statistics) -> str:
@@ -115,9 +115,8 @@ def _counts(title: str, what: str, counts: Mapping[str, int]) -> Iterator[str]:
 
 def _submission(row: Row, detail: Detail) -> Iterator[str]:
     yield f"<tr><td>{html_text(row.name, limit=300)}</td>"
-    yield f'<td class="{_look(row.verdict)}">{html_text(row.verdict_text)}</td>'
-    yield f'<td class="number">{row.seconds:.2f}</td>'
-    yield f"<td><details><summary>{html_text(row.reason or 'detail')}</summary>"
+    verdict = f'<span class="{_look(row.verdict)}">{html_text(row.verdict_text)}</span>'
+    yield f"<td><details><summary>{verdict} {html_text(row.reason)}</summary>"
     yield f"<p>{html_text(row.sentence)}</p>"
     for note in row.notes:
         yield f'<p class="unsure">{html_text(note)}</p>'
@@ -132,7 +131,8 @@ def _submission(row: Row, detail: Detail) -> Iterator[str]:
         yield f"<p>Reproduce just this:</p><pre>{html_text(detail.reproduce)}</pre>"
     if detail.output:
         yield f"<p>It printed:</p><pre>{html_text(detail.output)}</pre>"
-    yield f'<p class="faint">{html_text(row.target or row.path)}</p></details></td></tr>\n'
+    yield f'<p class="faint">{html_text(row.target or row.path)}</p></details></td>'
+    yield f'<td class="number">{row.seconds:.2f}</td></tr>\n'
 
 
 def _look(verdict: str) -> str:

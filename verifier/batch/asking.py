@@ -57,7 +57,7 @@ def settle(
         suite=suite,
         stream=stream,
         digest=sources.golden.manifest.content_sha256,
-        quick=not every and fresh is None,
+        quick=not every and fresh is None and select is None,
         fresh=fresh,
         fresh_seed=int(sources.facts["fresh_seed"]) if sources.facts["fresh_seed"] else None,
         select=select,

@@ -127,7 +127,7 @@ class Batch:
                 task = self._task(submission)
             except Refused as refused:
                 name = str(submission.path)
-                self._take(not_judged(submission.name, name, refused.problem, f"{name} {refused}"), None)
+                self._take(not_judged(submission.name, name, refused.problem, f"{name}: {refused}"), None)
                 continue
             known = None if self.rerun else self.results.kept(task.name, self._files[task.name], task.key)
             if known is None:

@@ -24,10 +24,10 @@ from posvec.schemas.errors import InvalidArgument
     metavar="GLOB[:FN]",
     help="File in each submission, and function. Default function: the suite's own, learned_pos_embed_forward.",
 )
-@click.option("--all", "every", is_flag=True, help="Every golden case; else the quick ones, at most 100.")
+@click.option("--all", "every", is_flag=True, help="Every golden case. Default: the quick ones, at most 100.")
 @click.option("--fresh", type=int, metavar="N", help="N new cases instead of golden ones, the same for all.")
 @click.option("--fresh-seed", type=int, metavar="S", help="Choose the same fresh cases again.")
-@click.option("--select", metavar="GLOB", help="Only cases whose whole id matches.")
+@click.option("--select", metavar="GLOB", help="The cases whose whole id matches, e.g. '*/T=3'.")
 @click.option("--match", default=None, metavar="LEVEL", help="exact (the default), equivalent or ulp:N.")
 @click.option("--suite", metavar="NAME", help="The function under test; `posvec suites` lists them.")
 @click.option("--vectors", type=click.Path(path_type=Path), metavar="FILE|DIR", help="Golden file, or their folder.")
