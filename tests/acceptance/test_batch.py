@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from posvec.verifier.batch.pattern import Pattern
 from posvec.verifier.batch.results import ResultsFolder
 from posvec.verifier.batch.submissions import find_submissions
 from posvec.verifier.cli import run
-from tests.acceptance.conftest import EXAMPLES, Ran
+from tests.acceptance.conftest import EXAMPLES, ROOT, Ran
 
 FEW = ("--select", "*/d_model=4/T=3", "--match", "equivalent")
 PORT = (EXAMPLES / "numpy_port.py").read_text()
@@ -190,22 +191,25 @@ def test_what_has_not_changed_is_kept_with_the_same_fresh_cases_and_what_has_is_
     assert second.status == 1
     assert "kept       1 of 3 from before" in second.out
     assert (results / "submissions/a.py.json").stat().st_mtime_ns == written
-    assert [row["verdict"] for row in table(results).values()] == ["not-conforming", "equivalent", "not-conforming"]
+    assert [row["conforms"] for row in table(results).values()] == ["no", "yes", "no"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds its judge in /proc")
-def test_one_that_kills_its_judge_or_takes_too_long_costs_only_its_own_row(batch, tmp_path):
+def test_one_that_kills_its_judge_takes_too_long_or_edits_the_golden_file_costs_only_its_own_row(batch, tmp_path):
+    vectors = shutil.copy(ROOT / "vectors/learned_pos_embed.h5", tmp_path)
     folder = hand_in(
         tmp_path / "class",
         {
+            "editor.py": f"open({vectors!r}, 'r+b').write(bytes(9))\n{returning('0')}",
             "killer.py": KILLER + returning("0"),
             "right.py": PORT,
-            "slow.py": "import time\n" + returning("time.sleep(0.8)"),
+            "slow.py": "import time\n" + returning("time.sleep(1.5)"),
         },
     )
-    ran = batch(folder, *FEW, "--limit", 2, "--jobs", 2, "-o", tmp_path / "results")
+    ran = batch(folder, *FEW, "--vectors", vectors, "--limit", 4, "--jobs", 2, "-o", tmp_path / "results")
     assert ran.status == 0, ran.err
     rows = table(tmp_path / "results")
+    assert (rows["editor.py"]["verdict"], Path(vectors).read_bytes()[:9]) == ("not-conforming", bytes(9))
     assert (rows["killer.py"]["problem"], rows["right.py"]["verdict"]) == ("killed", "equivalent")
     assert rows["slow.py"]["verdict"] == "out-of-time"
     assert "the limit for a submission, when" in rows["slow.py"]["sentence"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from posvec.verifier.batch.as_csv import to_csv
 from posvec.verifier.batch.as_html import Detail, to_html
 from posvec.verifier.batch.package import read_package
 from posvec.verifier.batch.pattern import Pattern, refuse_file
-from posvec.verifier.batch.pools import dask_cluster, local_pool
+from posvec.verifier.batch.pools import copied, dask_cluster, local_pool
 from posvec.verifier.batch.refusal import Refused
 from posvec.verifier.batch.results import ResultsFolder, file_names
 from posvec.verifier.batch.run import run_batch
@@ -105,8 +106,9 @@ class Batch:
     ) -> None:
         # Only now: where there is no cluster, what an earlier run has written stays as it is.
         self.results.save_summary(self._asked(), None, complete=False)
-        for task, result in run_batch(self._tasks(), executor, width=width, renew=renew, local=local):
-            self._take(result, task.key)
+        with copied(self.settings.golden_file()) if local else nullcontext() as golden:
+            for task, result in run_batch(self._tasks(golden), executor, width=width, renew=renew, local=local):
+                self._take(result, task.key)
 
     def _finished(self, run: Callable[[], None]) -> Outcome:
         interrupted = False
@@ -118,13 +120,13 @@ class Batch:
                 pass
         return self._write(interrupted=interrupted)
 
-    def _tasks(self) -> Iterator[Task]:
+    def _tasks(self, golden: str | None = None) -> Iterator[Task]:
         """Yield what is to be run; what is not has its row at once."""
         for submission in self.submissions:
             if submission.name in self._rows:
                 continue
             try:
-                task = self._task(submission)
+                task = self._task(submission, golden)
             except Refused as refused:
                 name = str(submission.path)
                 self._take(not_judged(submission.name, name, refused.problem, f"{name}: {refused}"), None)
@@ -136,7 +138,7 @@ class Batch:
                 self._kept += 1
                 self._note(known)
 
-    def _task(self, submission: Submission) -> Task:
+    def _task(self, submission: Submission, golden: str | None) -> Task:
         if not submission.is_folder and not submission.path.is_symlink():
             refused = refuse_file(submission.path.name)
             if refused is not None:
@@ -150,6 +152,7 @@ class Batch:
             file=file,
             attribute=self.pattern.attribute,
             settings=self.settings,
+            golden=golden,
         )
 
     def _take(self, result: Result, key: str | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 import tempfile
 import threading
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -63,6 +65,16 @@ def local_pool(jobs: int) -> Iterator[LocalPool]:
         pool.close(at_once=True)
         raise
     pool.close(at_once=False)
+
+
+@contextmanager
+def copied(path: Path) -> Iterator[str]:
+    """Yield the path of a copy of a file, which is there while the block runs."""
+    folder = make_scratch()
+    try:
+        yield shutil.copy(path, folder)
+    finally:
+        remove_scratch(folder)
 
 
 @contextmanager

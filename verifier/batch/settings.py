@@ -6,11 +6,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from posvec import __version__
 from posvec.schemas.build import Stream
 from posvec.schemas.errors import InvalidArgument
+from posvec.vectors.files import locate
 from posvec.verifier.running.options import RunOptions
 
 _THREADS = (
@@ -70,6 +72,10 @@ class Settings:
         asked = asdict(self) | {"posvec": __version__, "submission": digest, "target": target}
         del asked["vectors"]  # where the golden file is changes nothing, only what is in it
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+    def golden_file(self) -> Path:
+        """Return where the golden file is, on the machine where this is asked."""
+        return locate(None if self.vectors is None else Path(self.vectors), self.stream, suite=self.suite)
 
     def run_options(self, *, folder: str | None, threads: int) -> RunOptions:
         """Return how the target is run: in its folder, with a bounded number of threads."""

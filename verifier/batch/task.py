@@ -16,6 +16,7 @@ from posvec import __version__
 from posvec.schemas.batch import Row
 from posvec.schemas.errors import PosvecError, VectorsError, printable, shorten
 from posvec.schemas.report import Report, safe_text
+from posvec.vectors.files import locate
 from posvec.verifier.batch.limited import LimitedSession
 from posvec.verifier.batch.package import Package
 from posvec.verifier.batch.settings import Settings
@@ -36,6 +37,7 @@ class Task:
         file: The file in it that is run.
         attribute: The function's name; None: the suite's own.
         settings: How it is verified.
+        golden: A copy of the golden file, if there is one: what a submission does to the file costs no other its row.
         version: The version of posvec that asks.
         threads: How many threads it may use.
         cpus: The processors that it may use; empty: all.
@@ -48,6 +50,7 @@ class Task:
     file: str
     attribute: str | None
     settings: Settings
+    golden: str | None = None
     version: str = __version__
     threads: int = 1
     cpus: tuple[int, ...] = ()
@@ -118,8 +121,10 @@ def _verify(task: Task, folder: Path, began: float) -> Result:
     from posvec.verifier.verify import verify
 
     settings = task.settings
-    sources = _sources(settings.vectors, settings.suite, settings.stream, settings.fresh, settings.fresh_seed)
-    golden = sources.golden
+    sources = _sources(
+        task.golden or settings.vectors, settings.suite, settings.stream, settings.fresh, settings.fresh_seed
+    )
+    golden, original = sources.golden, settings.golden_file().resolve()
     if golden.manifest.content_sha256 != settings.digest:
         raise VectorsError(golden.path, "is not the golden file of this batch", remedy="put the same file everywhere")
     target = Target(text=_shown(task), path=folder / task.file, attribute=task.attribute)
@@ -127,14 +132,14 @@ def _verify(task: Task, folder: Path, began: float) -> Result:
         target,
         golden.suite.function,
         settings.run_options(folder=str(folder), threads=task.threads),
-        watch=[golden.path.resolve()],
+        watch=[original, golden.path.resolve()],
         seconds=settings.limit,
     )
     request = Request(
         target=target,
         match=Match.parse(settings.match),
         vectors=sources.vectors,
-        vectors_facts=sources.facts,
+        vectors_facts=sources.facts | ({"file": str(original)} if "file" in sources.facts else {}),
         golden=golden,
         select=settings.select,
         quick=settings.quick,
@@ -209,7 +214,6 @@ def _shown(task: Task) -> str:
 @lru_cache(maxsize=4)
 def _sources(vectors: str | None, suite: str | None, stream: Any, fresh: int | None, fresh_seed: int | None) -> Any:
     """Open the golden file once in each process: all that is kept are inputs until the first answers are in."""
-    from posvec.vectors.files import locate
     from posvec.verifier.sources import find_vectors
 
     path = locate(None if vectors is None else Path(vectors), stream, suite=suite)
