@@ -125,6 +125,7 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     assert "'=cmd|' !A0.py" in rows  # an apostrophe keeps it from being a formula
     assert rows["shifted"]["mistakes"] == "seed-plus-one"
     assert (rows["shifted"]["cases"], rows["shifted"]["passed"]) == ("9", "0")
+    assert rows["import"]["notes"] == "SystemExit: 3"
     assert "did you mean learned_pos_embed_forwards?" in rows["other"]["sentence"]
 
     results = [json.loads(path.read_text()) for path in (klass / "results/submissions").iterdir()]
@@ -194,6 +195,7 @@ def test_what_has_not_changed_is_kept_with_the_same_fresh_cases_and_what_has_is_
     assert [row["conforms"] for row in table(results).values()] == ["no", "yes", "no"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="finds its judge in /proc")
 def test_one_that_kills_its_judge_takes_too_long_or_edits_the_golden_file_costs_only_its_own_row(batch, tmp_path):
     vectors = shutil.copy(ROOT / "vectors/learned_pos_embed.h5", tmp_path)

@@ -179,7 +179,7 @@ def file_names(submissions: Sequence[Submission]) -> list[str]:
 
     No two are the same, also where a file system takes upper and lower case for the same.
     """
-    plain = [re.sub(r"[^A-Za-z0-9._-]", "_", one.name).lstrip(".")[:_LONGEST] or "_" for one in submissions]
+    plain = [re.sub(r"[^A-Za-z0-9._-]", "_", one.name).lstrip(".-")[:_LONGEST] or "_" for one in submissions]
     times = Counter(name.casefold() for name in plain)
     return [
         f"{name}.json"

@@ -184,8 +184,14 @@ def _row(task: Task, report: Report, values: dict[str, Any], session: LimitedSes
         seconds=seconds,
         digest=task.package.digest,
         source_sha256=hashlib.sha256(task.package.content(task.file)).hexdigest(),
-        notes=(*task.package.notes, *values["notes"]),
+        notes=(*task.package.notes, *_said(session), *values["notes"]),
     )
+
+
+def _said(session: LimitedSession) -> tuple[str, ...]:
+    """Return the last line of what the import raised: the sentence has its type only."""
+    details = "" if session.unavailable is None else session.unavailable.details.partition("\nIt wrote:")[0]
+    return tuple(shorten(line, 300) for line in details.strip().splitlines()[-1:])
 
 
 def _problem(session: LimitedSession, report: Report) -> str:
