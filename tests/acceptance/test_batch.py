@@ -62,7 +62,7 @@ SUBMISSIONS = {
     "two/homework2.py": "",
     "none/readme.txt": "",
     "note/a.ipynb": "{}",
-    "import/homework.py": "raise SystemExit(3)\n",
+    "import/homework.py": "from os import *\nraise SystemExit((len(sched_getaffinity(0)), environ['OMP_NUM_THREADS']))\n",
     "flood/homework.py": "print('\\x1b[2J<b>' + 'x' * 3_000_000)\n" + returning("os._exit(9)"),
     "=cmd|' !A0.py": returning("1 / 0"),
     "<script>.py": returning("[0.0]"),
@@ -113,6 +113,7 @@ def klass(tmp_path):
     return folder
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no process can be kept to some processors here")
 def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     before = {path: path.read_bytes() for path in klass.rglob("*") if path.is_file()}
     ran = posvec("batch", klass, *FEW, "--target", "homework*.py", "-o", klass / "results", "--jobs", 2)
@@ -125,7 +126,8 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     assert "'=cmd|' !A0.py" in rows  # an apostrophe keeps it from being a formula
     assert rows["shifted"]["mistakes"] == "seed-plus-one"
     assert (rows["shifted"]["cases"], rows["shifted"]["passed"]) == ("9", "0")
-    assert rows["import"]["notes"] == "SystemExit: 3"
+    share = max(1, len(os.sched_getaffinity(0)) // 2)
+    assert rows["import"]["notes"] == f"SystemExit: ({share}, '{share}')"
     assert "did you mean learned_pos_embed_forwards?" in rows["other"]["sentence"]
 
     results = [json.loads(path.read_text()) for path in (klass / "results/submissions").iterdir()]
