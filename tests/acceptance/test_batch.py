@@ -62,7 +62,7 @@ SUBMISSIONS = {
     "two/homework2.py": "",
     "none/readme.txt": "",
     "note/a.ipynb": "{}",
-    "import/homework.py": "from os import *\nraise SystemExit((len(sched_getaffinity(0)), environ['OMP_NUM_THREADS']))\n",
+    "import/homework.py": "from os import *\nexit((len(sched_getaffinity(0)), environ['OMP_NUM_THREADS']))\n",
     "flood/homework.py": "print('\\x1b[2J<b>' + 'x' * 3_000_000)\n" + returning("os._exit(9)"),
     "=cmd|' !A0.py": returning("1 / 0"),
     "<script>.py": returning("[0.0]"),
