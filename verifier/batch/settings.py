@@ -37,9 +37,7 @@ class Settings:
         quick: Only the quick cases.
         fresh: So many fresh cases instead of golden ones.
         fresh_seed: What chooses them.
-        build: The recorded build whose bytes are asked for.
         select: Only cases whose id matches.
-        strict_cases: Whether coercion cases and behaviour checks decide too.
         timeout, start_timeout: Seconds for a case, and for importing.
         limit: Seconds for a submission.
         memory: Largest resident size in bytes.
