@@ -72,6 +72,17 @@ class EnvironmentRefused(PosvecError, RuntimeError):
         return f"{self.setting} is {self.got}, but {self.why}: {self.needed}."
 
 
+class ClusterUnavailable(PosvecError, ConnectionError):
+    """A cluster that cannot be used: not reachable, or what it takes is not installed (exit 3)."""
+
+    def __init__(self, address: str, problem: str, *, remedy: str) -> None:
+        super().__init__(address, problem, remedy)
+        self.address, self.problem, self.remedy = address, problem, remedy
+
+    def __str__(self) -> str:
+        return f"--scheduler {shorten(self.address)}: {self.problem}; {self.remedy}."
+
+
 class ReferenceDisagrees(PosvecError, RuntimeError):
     """What the reference returned is not what was derived independently; nothing is written (exit 3)."""
 

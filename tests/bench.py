@@ -286,6 +286,48 @@ def reporting() -> None:
         say("  its size", f"{page.stat().st_size / 1e6:.2f} MB", "goal 2 MB")
 
 
+def batches() -> None:
+    """Measure a class of NumPy submissions, right, wrong and broken, and what a submission in JAX takes."""
+    port = (ROOT / "examples/numpy_port.py").read_text() + "\nright = learned_pos_embed_forward\n"
+    endings = [
+        "",
+        *(
+            f"\ndef learned_pos_embed_forward(seed, T, d_model):\n    return {expression}\n"
+            for expression in (
+                "right(seed, T, d_model).copy()",
+                "right(seed + 1, T, d_model)",
+                "right(seed, T, d_model).reshape(T, d_model)",
+                "right(seed, 32, d_model).reshape(32, -1)[:T].T.ravel()",
+                "right(seed, T, d_model) * np.float32(2)",
+                "np.zeros(T * d_model, np.float32)",
+                "np.random.default_rng(seed).normal(0, 0.02, T * d_model).astype(np.float32)",
+                "right(seed, T, d_model)[::-1]",
+                "[1",
+            )
+        ),
+    ]
+    numpy = {f"{number}.py": f"{port}{endings[number % 10]}\n# {number}\n" for number in range(200)}
+    seconds = batch_seconds(numpy)
+    say("batch of 200 NumPy submissions, 7 of 10 wrong, quick", f"{seconds:.0f} s", "goal 60 s")
+    reference = (ROOT / "examples/flax_reference.py").read_text()
+    seconds = batch_seconds({f"{number}.py": f"{reference}\n# {number}\n" for number in range(8)})
+    say("batch of 8 JAX submissions, quick, each", f"{seconds / 8:.1f} s")
+
+
+def batch_seconds(submissions: dict[str, str]) -> float:
+    """Return the wall time of verifying a class, a submission a core at a time."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "class"
+        folder.mkdir()
+        for file, source in submissions.items():
+            (folder / file).write_text(source)
+        words = "batch", "class", "--match", "equivalent", "--strict", "-o", "results"
+        seconds = clock(command(POSVEC, *words, cwd=name), 1)
+        found = json.loads((Path(name) / "results/batch.json").read_text())["statistics"]
+        assert found["submissions"] == len(submissions), found
+        return seconds
+
+
 def deriving() -> None:
     """Measure deriving draws without JAX against JAX's own, and loading the draw table."""
     import jax
@@ -319,4 +361,5 @@ if __name__ == "__main__":
     reporting()
     running()
     generating()
+    batches()
     deriving()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "verify": ("posvec.verifier.commands.verify:verify", "Check an implementation against golden vectors."),
+    "batch": ("posvec.verifier.commands.batch:batch", "Check a class of submissions; table, CSV, JSON and a page."),
     "show": ("posvec.verifier.commands.show:show", "Print the golden values of one case, for any seed."),
     "mistakes": ("posvec.verifier.commands.mistakes:mistakes", "List the known mistakes, or explain one."),
     "selftest": ("posvec.verifier.commands.selftest:selftest", "Verify implementations whose verdict is known."),

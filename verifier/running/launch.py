@@ -27,6 +27,7 @@ class Launch:
         environment: The environment variables of the process.
         program: The program that runs there, if it is one.
         hello: What a program is told first.
+        folder: The current directory of the process; None: that of posvec.
 
     """
 
@@ -35,6 +36,7 @@ class Launch:
     environment: Mapping[str, str]
     program: Program | None = None
     hello: Mapping[str, Any]
+    folder: str | None = None
 
     def dialogue(self) -> Dialogue:
         """Return what a new process and posvec will say to each other."""

@@ -20,6 +20,8 @@ class RunOptions:
         growth: A process that has grown by so many bytes since it was ready is replaced between two cases.
             The default leaves a quarter of 1 GiB to what is under way when that is noticed.
         fresh: Whether each case gets a process of its own.
+        folder: The current directory of the processes; None: that of posvec.
+        variables: Environment variables that they get beside those of posvec.
 
     Raises:
         InvalidArgument: A value is outside what is allowed; it names the command's option.
@@ -33,6 +35,8 @@ class RunOptions:
     memory: int | None = None
     growth: int = 768 * 2**20
     fresh: bool = False
+    folder: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in (("--timeout", self.timeout), ("--start-timeout", self.start_timeout)):

@@ -91,6 +91,7 @@ class Child:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                cwd=launch.folder,
                 env={**launch.environment, MARKER: self._marker},
             )
         except OSError as error:

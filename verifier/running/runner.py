@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -399,9 +400,9 @@ class Session:
     def _prepared(self) -> Launch:
         if self._launch is None:
             self._scratch = make_scratch()
-            self._launch = prepare(
-                self.target, self.attribute, self.options.python, self._scratch, self._watch, self._hello
-            )
+            launch = prepare(self.target, self.attribute, self.options.python, self._scratch, self._watch, self._hello)
+            environment = {**launch.environment, **dict(self.options.variables)}
+            self._launch = replace(launch, folder=self.options.folder, environment=environment)
         return self._launch
 
     def _kill_all(self) -> None:

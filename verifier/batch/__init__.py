@@ -1,0 +1,1 @@
+"""Many submissions, each verified alone: found, read, run on any executor, and told of in a table and reports."""
