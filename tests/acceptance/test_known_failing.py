@@ -9,33 +9,33 @@ BODY = """
 import os
 def learned_pos_embed_forward(seed, T, d_model):
     if d_model == 4 and T == 13: os._exit(3)
-    if seed == -1 and d_model == 8: return right(seed, T, d_model)[::-1]
-    return right(seed, T, d_model){change}
+    if seed == -1 and d_model == 8: raise ValueError('no negative seeds')
+    return right(seed, T, d_model)
 """
 QUICK = ("--quick", "--match", "equivalent")
 
 
 def test_a_list_is_written_allowed_for_and_does_not_rot(posvec, target, tmp_path):
-    path = target(BODY.format(change=""))
+    path = target(BODY)
     known = tmp_path / "known.txt"
     made = posvec("verify", path, *QUICK, "--write-known-failing", known)
     assert (made.status, made.report["counts"]["known_failing"]) == (1, 0)
     assert f"{known} lists 3 cases in 3 patterns." in made.out
     assert known.read_text().splitlines()[2:] == [
-        "learned_pos_embed/seed=-1/d_model=8/T=23  # value",
-        "learned_pos_embed/seed=-1/d_model=8/T=26  # value",
+        "learned_pos_embed/seed=-1/d_model=8/T=23  # error",
+        "learned_pos_embed/seed=-1/d_model=8/T=26  # error",
         "learned_pos_embed/seed=0/d_model=4/T=13  # crash",
     ]
 
-    known.write_text("*/seed=-1/d_model=8/T=2[36]  # reversed (issue 12)\n*/d_model=4/T=13  # it exits\n")
+    known.write_text("*/seed=-1/d_model=8/T=2[36]  # no seed < 0 (issue 12)\n*/d_model=4/T=13  # it exits\n")
     junit = tmp_path / "junit.xml"
     allowed = posvec("verify", path, *QUICK, "--known-failing", known, "--report", f"junit={junit}")
     assert allowed.status == 0
     assert allowed.out.startswith(
         "ONLY KNOWN FAILURES: 3 of 92 cases (2,079 in all) fail, as listed; equivalent\nholds in the others\n"
-        "  ! Known to fail, 2 cases: reversed (issue 12)\n"
+        "  ! Known to fail, 2 cases: no seed < 0 (issue 12)\n"
     )
-    assert "cases      89 pass, 2 value, 1 crash (3 known to fail)" in allowed.out
+    assert "cases      89 pass, 2 error, 1 crash (3 known to fail)" in allowed.out
     assert violation(allowed.report, SCHEMA_FILE) is None
     reasons = {case["id"]: case["known_failing"] for case in allowed.report["cases"] if case["known_failing"]}
     assert reasons["learned_pos_embed/seed=0/d_model=4/T=13"] == "it exits"
@@ -43,23 +43,16 @@ def test_a_list_is_written_allowed_for_and_does_not_rot(posvec, target, tmp_path
     suite = ET.parse(junit).getroot().find("testsuite")
     assert (suite.get("failures"), suite.get("errors")) == ("0", "0")
     skipped = sorted(found.get("message") for found in suite.iter("skipped"))
-    assert skipped[-3:] == ["known failure: it exits", *["known failure: reversed (issue 12)"] * 2]
+    assert skipped[-3:] == ["known failure: it exits", *["known failure: no seed < 0 (issue 12)"] * 2]
 
-    # It is half mended, and something else breaks.
-    target(BODY.format(change="* np.float32(1 + (d_model == 3))").replace("T == 13", "T == 14"))
-    broken = posvec("verify", path, *QUICK, "--known-failing", known)
-    assert broken.status == 1
-    assert " more as listed\n" in broken.out
-    assert broken.report["failure"]["case"].split("/")[2] == "d_model=3"
-
-    target(BODY.format(change="").replace("T == 13", "T == 14"))
+    target(BODY.replace("T == 13", "T == 14"))
     outdated = posvec("verify", path, *QUICK, "--known-failing", known, "--write-known-failing", known)
     assert (outdated.status, outdated.report["verdict"]["code"]) == (1, "outdated-list")
     assert outdated.out.startswith("KNOWN FAILURES OUT OF DATE: 1 listed case passes, first\n")
     assert "line 2, */d_model=4/T=13: learned_pos_embed/seed=0/d_model=4/T=13 passes" in " ".join(outdated.out.split())
     assert f"{known} lists 2 cases in 2 patterns." in outdated.out
     assert known.read_text().splitlines() == [  # what --quick leaves out is not judged
-        "*/seed=-1/d_model=8/T=2[36]  # reversed (issue 12)",
+        "*/seed=-1/d_model=8/T=2[36]  # no seed < 0 (issue 12)",
         "learned_pos_embed/seed=[!0]*/d_model=4/T=13  # it exits",
     ]
 
