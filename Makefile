@@ -20,7 +20,7 @@ help:
 	@echo "make demo          generate golden vectors, verify the reference and a wrong implementation"
 	@echo "make demo-ports    build and verify the ports to C, JavaScript, Rust, NumPy and PyTorch"
 	@echo "make test          install what the tests need and run them"
-	@echo "make lint          ruff, mypy, import-linter"
+	@echo "make lint          ruff, mypy, import-linter, and the schemas of the GitHub files"
 	@echo "make fuzz          search for inputs that break the readers, for SECONDS=60 each"
 	@echo "make test-slow     the proofs that take minutes"
 	@echo "make test-matrix   the reference under every recorded JAX and instruction set"
@@ -77,6 +77,8 @@ test-slow: $(VENV)/test.stamp
 lint: $(VENV)/lint.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows examples/course/student/.github/workflows/check.yml
 	$(BIN)/python .ci/link_tree.py $(VENV)/tree
 	MYPYPATH=$(VENV)/tree $(BIN)/mypy -p posvec
 	cd $(VENV)/tree && ../bin/lint-imports ../../pyproject.toml --no-cache --no-logo

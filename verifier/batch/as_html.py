@@ -80,7 +80,7 @@ def _body(
         yield from (f"<li>{html_text(', '.join(names))}</li>" for names in found.same)
         yield "</ul>"
     yield "<h2>Submissions</h2>"
-    yield '<div class="wide"><table><tr><th>name</th><th>verdict</th><th>seconds</th></tr>'
+    yield '<div class="wide"><table><tr><th>name</th><th>verdict</th><th class="number">seconds</th></tr>'
     for row, detail in rows:
         yield "".join(_submission(row, detail))
     yield "</table></div>"
@@ -107,7 +107,7 @@ def _bar(found: Statistics) -> str:
 
 
 def _counts(title: str, what: str, counts: Mapping[str, int]) -> Iterator[str]:
-    yield f"<h2>{title}</h2><table><tr><th>{what}</th><th></th></tr>"
+    yield f'<h2>{title}</h2><table><tr><th class="number">{what}</th><th></th></tr>'
     for name, count in counts.items():
         yield f'<tr><td class="number">{count:,}</td><td>{html_text(name)}</td></tr>'
     yield "</table>"

@@ -15,7 +15,7 @@ from typing import Any
 from posvec import __version__
 from posvec.schemas.batch import Row
 from posvec.schemas.errors import PosvecError, VectorsError, printable, shorten
-from posvec.schemas.report import Report, safe_text
+from posvec.schemas.report import OUTCOMES, Report, safe_text
 from posvec.vectors.files import locate
 from posvec.verifier.batch.limited import LimitedSession
 from posvec.verifier.batch.package import Package
@@ -156,7 +156,7 @@ def _verify(task: Task, folder: Path, began: float) -> Result:
 
 
 def _row(task: Task, report: Report, values: dict[str, Any], session: LimitedSession, seconds: float) -> Row:
-    counts = {name: count for name, count in values["counts"].items() if name != "total"}
+    counts = {name: values["counts"][name] for name in ("selected", *OUTCOMES)}
     verdict: str = report.verdict
     exit_code, sentence, problem = report.exit_code, values["verdict"]["sentence"], ""
     if session.out_of_time:
