@@ -61,7 +61,7 @@ def diagnose(run: Run) -> Diagnosis | None:
     plain = [one for one in run.judged if one.case.coercion is None]
     failed = [one for one in plain if one.result.outcome in FAILURES]
     if run.behaviour.repeat or run.behaviour.order:
-        return _unsteady(run.behaviour) if failed or run.behaviour.failed else None
+        return _unsteady(run.behaviour)
     if not failed:
         return _of_behaviour(run.behaviour)
     answered = [one for one in plain if one.values is not None or one.came is not None]
