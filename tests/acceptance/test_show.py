@@ -6,6 +6,7 @@ import pytest
 
 from posvec.vectors.derive import table_draws
 from posvec.vectors.draws import DrawTable
+from posvec.verifier.cli import run
 
 
 def reference(seed, T, d_model):
@@ -31,15 +32,13 @@ def test_show_prints_what_the_reference_returns_for_any_seed(posvec, tmp_path, s
     assert np.load(tmp_path / "values.npy").tobytes() == expected.tobytes()
 
 
-def test_show_knows_every_arithmetic_and_the_builds_that_have_it(posvec):
+def test_show_knows_every_arithmetic_and_the_builds_that_have_it(posvec, capsys):
     table = DrawTable.load()
     draws = table_draws([7], 8, stream="original")[0, :4].reshape(-1)
     for arithmetic in table.arithmetics:
-        ran = posvec(
-            "show", "--seed", "7", "--d-model", "8", "--T", "4", "--stream", "original", "--json",
-            "--build", arithmetic.id,
-        )  # fmt: skip
-        bits = [int(word, 16) for word in json.loads(ran.out)["bits"]]
+        words = "show --seed 7 --d-model 8 --T 4 --stream original --json --build".split()
+        assert run([*words, arithmetic.id]) == 0
+        bits = [int(word, 16) for word in json.loads(capsys.readouterr().out)["bits"]]
         assert bits == table.values_at(arithmetic.id, draws).view(np.uint32).tolist()
     named = posvec("show", "--seed", "7", "--d-model", "8", "--T", "4", "--build", "JAX 0.10.2 eager, FMA", "--json")
     assert json.loads(named.out)["arithmetic"] == table.canonical

@@ -216,7 +216,7 @@ def test_an_interrupted_run_leaves_nothing(folder: Path):
     assert sorted(path.name for path in folder.iterdir()) == [FILE, MANIFEST]
 
 
-@pytest.mark.parametrize("limit", [100, 20_000])
+@pytest.mark.parametrize("limit", [pytest.param(100, marks=pytest.mark.slow), 20_000])
 def test_a_full_disk_leaves_the_old_file_untouched(folder: Path, limit: int):
     """``RLIMIT_FSIZE`` stands for the disk: 100 bytes hold no raw table, 20,000 hold no golden file."""
     before = contents(folder)

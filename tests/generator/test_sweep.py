@@ -53,11 +53,13 @@ def disagreements(folder: Path, mode: Mode, *, widths: list[int], literal_seeds:
     return found
 
 
+@pytest.mark.slow
 def test_a_batch_of_seeds_has_the_literal_loop_s_bytes(tmp_path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sweep_module, "LITERAL_SEEDS", 0)
     assert disagreements(tmp_path, "eager", widths=WIDTHS, literal_seeds=SEEDS) == []
 
 
+@pytest.mark.slow
 def test_one_program_with_the_key_as_argument_has_the_literal_jit_s_bytes(tmp_path):
     assert disagreements(tmp_path, "jit", widths=WIDTHS[1::2], literal_seeds=SEEDS[1:3]) == []
 

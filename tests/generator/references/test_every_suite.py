@@ -117,6 +117,7 @@ def test_the_reference_conforms(name: str):
     assert [case.axes for case in refusals(name, suite_of(name).reference)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if suite_of(name).suite.default_match == "exact"])
 def test_the_reference_returns_the_same_bytes_eager_and_compiled(name: str):
     suite = suite_of(name)
