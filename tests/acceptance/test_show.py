@@ -36,7 +36,7 @@ def test_show_knows_every_arithmetic_and_the_builds_that_have_it(posvec, capsys)
     table = DrawTable.load()
     draws = table_draws([7], 8, stream="original")[0, :4].reshape(-1)
     for arithmetic in table.arithmetics:
-        words = "show --seed 7 --d-model 8 --T 4 --stream original --json --build".split()
+        words = ["show", "--seed", "7", "--d-model", "8", "--T", "4", "--stream", "original", "--json", "--build"]
         assert run([*words, arithmetic.id]) == 0
         bits = [int(word, 16) for word in json.loads(capsys.readouterr().out)["bits"]]
         assert bits == table.values_at(arithmetic.id, draws).view(np.uint32).tolist()
