@@ -93,10 +93,10 @@ def _of_answers(run: Run, world: World, answered: Sequence[Judged], silent: Sequ
         if not found[0].hypothesis.parts and not layout:
             return None  # right draws in the right layout: nothing to accuse
         return _explained(run, world, found, layout, evidence, silent)
-    if not found and layout == () and (finer := finer_uniform(run, read)) is not None:
-        return _named([finer], silent)
-    if not found and layout == () and (short := too_few_digits(run, read)) is not None:
-        return _named([short], silent)
+    if not found and all(one.came is None for one in read):  # arrays of the right type, dtype and shape
+        of_digits = finer_uniform(run, read) or too_few_digits(run, read)
+        if of_digits is not None:
+            return _named([of_digits], silent)
     if not found and layout is not None and (scalar := scalar_part(layout)) is not None:
         return _named(
             [
