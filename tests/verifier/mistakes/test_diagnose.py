@@ -239,6 +239,14 @@ def test_values_that_do_not_depend_on_the_seed_are_said_to_be_so(diagnosed, righ
 def test_a_layout_that_differs_from_case_to_case_is_said(diagnosed, right):
     found = diagnosed(lambda s, T, d: right(s, T, d).reshape(T, d) if T == 2 else right(s, T, d).astype("f8"), FEW)
     assert found.facts == ("The layout differs from case to case.", "Read as flat float32, the values are right.")
+    dtypes = diagnosed(lambda s, T, d: right(s, T, d) if T == 2 else right(s, T, d).astype("f8"), FEW)
+    assert (dtypes.explanations, dtypes.facts) == ((), found.facts)
+
+
+def test_axes_of_length_one_that_are_lost_leave_some_arrays_as_they_must_be(diagnosed, right):
+    found = diagnosed(lambda s, T, d: right(s, T, d).reshape(T, d).squeeze(), FEW)
+    assert ids(found) == [["not-flattened"]]
+    assert found.explanations[0].evidence.endswith("shape (T, d_model) without its axes of length 1.")
 
 
 def test_wrong_values_in_one_wrong_layout_keep_the_fact_of_the_layout(diagnosed, right):
