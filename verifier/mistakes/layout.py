@@ -37,7 +37,7 @@ def container_part(answered: Sequence[Judged]) -> Part | None:
     types = {one.came.type_name if one.came is not None else "" for one in answered}
     for part in _parts(Container):
         assert isinstance(part.variant, Container)  # noqa: S101 - that is how they are chosen
-        if types <= set(part.variant.types):
+        if types == {part.variant.type_name}:
             return part
     return None
 

@@ -115,7 +115,7 @@ MISTAKES = (
         code=_FLOAT32,
         example="return result.tolist()",
         reference="https://numpy.org/doc/stable/reference/generated/numpy.ndarray.tolist.html",
-        variants=(Container(phrase="a list", types=("list",)),),
+        variants=(Container(phrase="a list", type_name="list"),),
     ),
     Mistake(
         id="tuple",
@@ -125,6 +125,6 @@ MISTAKES = (
         code=_FLAT,
         example="return pos_embed[:T].reshape(-1),",
         reference="https://docs.python.org/3/tutorial/datastructures.html#tuples-and-sequences",
-        variants=(Container(phrase="a tuple", types=("tuple",)),),
+        variants=(Container(phrase="a tuple", type_name="tuple"),),
     ),
 )

@@ -150,9 +150,9 @@ class Shape(Variant):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container(Variant):
-    """Something other than an array: the names of the types it may be."""
+    """Something other than an array: the name of its type."""
 
-    types: tuple[str, ...]
+    type_name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

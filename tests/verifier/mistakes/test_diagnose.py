@@ -264,6 +264,7 @@ def test_lists_and_single_numbers_are_named_by_what_they_are(diagnosed, right):
     assert ids(scalar) == [["scalar"]]
     assert scalar.explanations[0].evidence == "Each of 162 cases returned a 0-dimensional array."
     assert diagnosed(lambda s, T, d: None, FEW) is None
+    assert diagnosed(lambda s, T, d: [0.5] if T == 2 else (0.5,), FEW) is None
 
 
 def test_some_arrays_and_some_lists_are_not_named(diagnosed, right):
