@@ -6,7 +6,7 @@ import pytest
 from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.known import Known
 from posvec.vectors.ulp import from_ordered, ordered
-from posvec.verifier.levels import NOT_FINITE, cell_allowance, compare, failing
+from posvec.verifier.levels import NOT_FINITE, cell_allowance, compare, differences, failing
 from posvec.verifier.match import Match
 
 EXPECTED = np.array([0.01, -0.02, 0.03, 1e-6], np.float32)
@@ -82,6 +82,19 @@ def test_ulp_counts_float32_steps_from_the_expected_value():
     assert compare(shifted(0, 7, 0, 0), known()).max_ulp == 7
     assert compare(shifted(0, 7, 0, 0), known()).holds(Match.parse("ulp:7"))
     assert not compare(shifted(0, -8, 0, 0), known()).holds(Match.parse("ulp:7"))
+
+
+def test_elements_are_counted_by_their_distance_and_all_that_are_five_off_or_more_together():
+    assert compare(EXPECTED, known()).ulp_histogram == (0, 0, 0, 0, 0)
+    assert compare(shifted(0, -1, 2, 3), known()).ulp_histogram == (1, 1, 1, 0, 0)
+    assert compare(shifted(4, 5, -6, 1000), known()).ulp_histogram == (0, 0, 0, 1, 3)
+
+
+def test_integers_differ_by_ones():
+    about = known(expected=np.array([3, -2, 0, 2**31 - 1], np.int32), accept=0, cell=0)
+    got = np.array([5, -3, 0, -(2**31)], np.int32)
+    assert differences(got, about).tolist() == [2, -1, 0, -(2**32) + 1]
+    assert failing(got, about, Match.parse("ulp:1")) == [0, 3]
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.nan, np.inf, -np.inf])
