@@ -13,7 +13,7 @@ combinations of the axes' values or, where the manifest lists a ``subset``, thos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.schemas.axes import Axis
 from posvec.schemas.build import Stream
 from posvec.schemas.case import Case
 from posvec.schemas.errors import VectorsError
@@ -110,7 +111,7 @@ class Golden:
         """The recordings; the first is ``expected``."""
         return self.manifest.recordings
 
-    def cases(self) -> list[Case]:
+    def cases(self) -> Sequence[Case]:
         """Return every case: seeds outermost, then d_model, then T.
 
         Raises:
@@ -125,13 +126,8 @@ class Golden:
                 remedy="generate several smaller files",
             )
         if self.manifest.subset:
-            return [table_case(self.name, seed=seed, T=T, d_model=d) for seed, d, T in self.manifest.subset]
-        return [
-            table_case(self.name, seed=seed, T=T, d_model=d_model)
-            for seed in axes["seed"]
-            for d_model in axes["d_model"]
-            for T in axes["T"]
-        ]
+            return tuple(table_case(self.name, seed=seed, T=T, d_model=d) for seed, d, T in self.manifest.subset)
+        return _grid(self.name, axes["seed"], axes["d_model"], axes["T"])
 
     def known(self, case: Case) -> Known:
         """Return what the file knows about the output of ``case``: views into a table."""
@@ -242,6 +238,13 @@ def prefix(tables: Known, row: int, length: int) -> Known:
         cell_above=tables.cell_above[row, :length],
         recordings=tables.recordings[row, :, :length],
         same_until=tables.same_until[row],
+    )
+
+
+@lru_cache(maxsize=4)  # a process that judges many targets asks again and again
+def _grid(name: str, seeds: Axis, d_models: Axis, lengths: Axis) -> tuple[Case, ...]:
+    return tuple(
+        table_case(name, seed=seed, T=T, d_model=d_model) for seed in seeds for d_model in d_models for T in lengths
     )
 
 
