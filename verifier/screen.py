@@ -18,14 +18,14 @@ _DETAIL_LINES = 16
 _DETAIL_WIDTH = 600
 
 
-def print_report(report: Report) -> None:
-    """Print the report to stdout, wrapped to the terminal; coloured if it is one and NO_COLOR is unset."""
+def print_report(report: Report, *, err: bool = False) -> None:
+    """Print the report to stdout, or stderr, wrapped to the terminal; coloured if it is one and NO_COLOR is unset."""
     width = terminal_width()
     colour = {0: "green", 1: "red"}.get(report.exit_code, "yellow")
     for line in textwrap.wrap(report.sentence, width, break_long_words=False):
-        click.echo(click.style(line, fg=colour, bold=True))
+        click.echo(click.style(line, fg=colour, bold=True), err=err)
     for line in _lines(report, width):
-        click.echo(line)
+        click.echo(line, err=err)
 
 
 def report_lines(report: Report) -> Iterator[str]:
