@@ -12,6 +12,7 @@ from pathlib import Path
 from posvec.schemas.errors import OutputError, PosvecError
 
 TEMPORARY_SUFFIX = ".posvec-tmp"
+_OPEN_FILES = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")
 
 
 @contextmanager
@@ -21,8 +22,8 @@ def replacing(path: Path) -> Iterator[Path]:
     It lies in the same folder, is flushed to disk before the rename, and removed if the block raises. A symbolic
     link keeps pointing where it points: its target is replaced. A pipe or a device is written to, not replaced.
     """
-    path = path.resolve()
-    special = path.exists() and not path.is_file() and not path.is_dir()
+    special = is_stream(path)
+    path = path if special else path.resolve()
     handle, name = tempfile.mkstemp(
         prefix=f".{path.name}.", suffix=TEMPORARY_SUFFIX, dir=None if special else path.parent
     )
@@ -31,7 +32,7 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         if special:
-            with temporary.open("rb") as source, path.open("wb") as target:
+            with temporary.open("rb") as source, path.open("ab") as target:
                 shutil.copyfileobj(source, target)
             return
         mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
@@ -63,6 +64,16 @@ def replacing_golden(path: Path) -> Iterator[tuple[Path, Path]]:
             getattr(error, "strerror", None) or str(error),
             remedy="free some space or choose another folder with -o",
         ) from error
+
+
+def is_stream(path: Path) -> bool:
+    """Whether ``path`` is a pipe, a device or an open file of this process, which can only be written to.
+
+    What such a name stands for need not have a name of its own: ``/dev/fd/63`` of a shell's ``>(…)``.
+    """
+    if str(path).startswith(_OPEN_FILES):
+        return path.exists()
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def probe_folder(path: Path) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from posvec.verifier.known_cases import cases
+    from posvec.verifier.known_cases import NotConforming, cases
     from posvec.verifier.serving import serve
 
-__all__ = ["cases", "serve"]
+__all__ = ["NotConforming", "cases", "serve"]
 
 
 def __getattr__(name: str) -> object:
@@ -17,8 +17,8 @@ def __getattr__(name: str) -> object:
         from posvec.verifier.serving import serve
 
         return serve
-    if name == "cases":
-        from posvec.verifier.known_cases import cases
+    if name in ("NotConforming", "cases"):
+        from posvec.verifier import known_cases
 
-        return cases
+        return getattr(known_cases, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

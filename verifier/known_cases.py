@@ -33,11 +33,14 @@ from posvec.verifier.screen import explanation
 from posvec.verifier.sources import find_vectors
 
 DIAGNOSIS_SECONDS = 5.0
+_INDENT = 8  # what pytest puts before each line of an error
 _ABSENT = Target(text="your function", module="absent")
 
 
 class NotConforming(AssertionError):
     """What a function returned is not what it must return; the message explains it."""
+
+    __module__ = "posvec.verifier"  # what a traceback says, and where users find it
 
 
 class _Judge:
@@ -71,7 +74,7 @@ class _Judge:
         if report.results[0].outcome == "pass":
             return ""
         failure = report.failure and replace(report.failure, reproduce="")
-        return "\n".join(explanation(replace(report, failure=failure)))
+        return "\n".join(explanation(replace(report, failure=failure), indent=_INDENT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,6 +141,8 @@ class KnownCase:
         except Exception as error:
             if self.must_raise:
                 return
+            # The function's own frames; there are none if it could not be called like this.
+            error.__traceback__ = None if error.__traceback__ is None else error.__traceback__.tb_next
             header = describe_raised(error)
             self._raise_unless_right(header, b"", cause=error)
             return
@@ -149,6 +154,8 @@ class KnownCase:
         answer = answer_from(Frame(json.loads(json.dumps(header)), data), self.id)
         wrong = self._judge.judge(self._case, answer)
         if wrong:
+            if cause is not None and cause.__traceback__ is None:
+                raise NotConforming(wrong) from None
             raise NotConforming(wrong) from cause
 
     def __str__(self) -> str:

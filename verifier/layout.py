@@ -61,7 +61,7 @@ class Layout:
 def judge_layout(answer: Answer, *, suite: Suite, case: Case, shape: tuple[int, ...]) -> Layout:
     """Judge ``answer``, which is an array or something else that was returned; ``shape`` is the expected one."""
     due, length, dtype_due = shape, math.prod(shape), DTYPES[suite.output.dtype]
-    kind = "a one-dimensional" if len(due) == 1 else "an"
+    kind = "a one-dimensional" if len(due) == 1 else "an" if suite.output.dtype.startswith("int") else "a"
     wanted = f"{kind} {suite.output.dtype} array of shape {due}"
     if answer.kind == "other" and answer.from_program:
         return Layout(problem=f"{shorten(answer.detail, 400)}; {counted(length, 'number')} must come")

@@ -18,14 +18,14 @@ _DETAIL_LINES = 16
 _DETAIL_WIDTH = 600
 
 
-def print_report(report: Report) -> None:
-    """Print the report to stdout, wrapped to the terminal; coloured if it is one and NO_COLOR is unset."""
+def print_report(report: Report, *, err: bool = False) -> None:
+    """Print the report to stdout, or stderr, wrapped to the terminal; coloured if it is one and NO_COLOR is unset."""
     width = terminal_width()
     colour = {0: "green", 1: "red"}.get(report.exit_code, "yellow")
     for line in textwrap.wrap(report.sentence, width, break_long_words=False):
-        click.echo(click.style(line, fg=colour, bold=True))
+        click.echo(click.style(line, fg=colour, bold=True), err=err)
     for line in _lines(report, width):
-        click.echo(line)
+        click.echo(line, err=err)
 
 
 def report_lines(report: Report) -> Iterator[str]:
@@ -35,9 +35,12 @@ def report_lines(report: Report) -> Iterator[str]:
     yield from _lines(report, width)
 
 
-def explanation(report: Report) -> Iterator[str]:
-    """Yield what is wrong and why, without what the whole run is about: verdict, notes, mistake, first failure."""
-    width = terminal_width()
+def explanation(report: Report, *, indent: int = 0) -> Iterator[str]:
+    """Yield what is wrong and why, without what the whole run is about: verdict, notes, mistake, first failure.
+
+    ``indent`` is how many columns the caller puts before each line.
+    """
+    width = terminal_width() - indent
     yield from textwrap.wrap(report.sentence, width, break_long_words=False)
     for note in report.notes:
         yield from _note(note, width)
@@ -103,15 +106,21 @@ def _diagnosis(diagnosis: Diagnosis, width: int) -> Iterator[str]:
 
 
 def _failure(failure: Failure, width: int) -> Iterator[str]:
-    yield f"First failure: {failure.case} ({failure.outcome})"
+    yield from textwrap.wrap(
+        f"First failure: {failure.case} ({failure.outcome})",
+        width,
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     if failure.got is not None:
         if failure.position is not None:
             yield f"  at position t={failure.position}, feature d={failure.feature}"
         else:
             yield f"  at index {list(failure.index or ())}"
         if failure.expected is not None:
-            yield f"  expected  {failure.expected:<24} {failure.expected_hex:<26} {failure.expected_bits}"
-        yield f"  got       {failure.got:<24} {failure.got_hex:<26} {failure.got_bits}"
+            yield f"  expected  {failure.expected:<16} {failure.expected_hex:<24} {failure.expected_bits}"
+        yield f"  got       {failure.got:<16} {failure.got_hex:<24} {failure.got_bits}"
         if failure.ulp is not None and abs(failure.ulp) < NOT_FINITE:
             yield f"  ULP       {failure.ulp:+,}"
     yield from _paragraphs(failure.detail, width)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from posvec.schemas.errors import InvalidArgument, OutputError, printable, shorten
 from posvec.schemas.report import OUTCOMES, CaseResult, Report
-from posvec.vectors.replace import probe_folder, replacing
+from posvec.vectors.replace import is_stream, probe_folder, replacing
 from posvec.verifier.known_failures import FORM, KnownFailure, KnownFailures
 from posvec.verifier.text import counted
 
+_REMEDY = "choose another file for --write-known-failing"
 _MOST_GROUPED = 20_000
 _HEADER = (
     "# Cases that posvec verify --known-failing FILE expects to fail, each with its reason.",
@@ -68,6 +69,8 @@ class ListFile:
 
         """
         self.path = path
+        if is_stream(path):  # what stands there could not be read and put back
+            raise OutputError(path, "it is no regular file", remedy=_REMEDY)
         self.before = KnownFailures.read(path) if path.exists() else KnownFailures(path=path)
         try:
             probe_folder(path)
@@ -110,9 +113,7 @@ class ListFile:
             yield f"  taken out: {shorten(_line(entry), 300)}"
 
     def _failed(self, error: OSError) -> OutputError:
-        return OutputError(
-            self.path, error.strerror or str(error), remedy="choose another file for --write-known-failing"
-        )
+        return OutputError(self.path, error.strerror or str(error), remedy=_REMEDY)
 
 
 def _fails(result: CaseResult) -> bool:

@@ -64,7 +64,7 @@ def reach_verdict(
         return Verdict(
             code="outdated-list",
             exit_code=1,
-            sentence=f"KNOWN FAILURES OUT OF DATE: {_cases_pass(len(passing))}, first {passing[0]}{scope}",
+            sentence=f"KNOWN FAILURES OUT OF DATE: {_cases_pass(len(passing))}{scope}, first {passing[0]}",
         )
     if outcomes["not-run"]:
         why = next(one.result.detail for one in deciding if one.result.outcome == "not-run")

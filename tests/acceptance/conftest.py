@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from posvec.verifier import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -48,6 +51,34 @@ def posvec(tmp_path):
         return Ran(status=done.returncode, out=done.stdout, err=done.stderr, report=found)
 
     return run
+
+
+@pytest.fixture
+def inside(tmp_path, monkeypatch, capsys):
+    """Run ``posvec`` as the fixture ``posvec`` does, in this process: quicker where a process of its own adds nothing.
+
+    The target has one of its own all the same.
+    """
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith(STEERING)]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments):
+        words = [str(argument) for argument in arguments]
+        report = tmp_path / "report.json"
+        words[1:1] = ["--report", f"json={report}"] if words[0] == "verify" else []
+        status = cli.run(words)
+        out, err = capsys.readouterr()
+        found = json.loads(report.read_text()) if report.exists() else None
+        report.unlink(missing_ok=True)
+        return Ran(status=status, out=out, err=err, report=found)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ def learned_pos_embed_forward(seed, T, d_model):
 QUICK = ("--quick", "--match", "equivalent")
 
 
-def test_a_list_is_written_allowed_for_and_does_not_rot(posvec, target, tmp_path):
+def test_a_list_is_written_allowed_for_and_does_not_rot(inside, target, tmp_path):
     path = target(BODY)
     known = tmp_path / "known.txt"
-    made = posvec("verify", path, *QUICK, "--write-known-failing", known)
+    made = inside("verify", path, *QUICK, "--write-known-failing", known)
     assert (made.status, made.report["counts"]["known_failing"]) == (1, 0)
     assert f"{known} lists 3 cases in 3 patterns." in made.out
     assert known.read_text().splitlines()[2:] == [
@@ -29,7 +29,7 @@ def test_a_list_is_written_allowed_for_and_does_not_rot(posvec, target, tmp_path
 
     known.write_text("*/seed=-1/d_model=8/T=2[36]  # no seed < 0 (issue 12)\n*/d_model=4/T=13  # it exits\n")
     junit = tmp_path / "junit.xml"
-    allowed = posvec("verify", path, *QUICK, "--known-failing", known, "--report", f"junit={junit}")
+    allowed = inside("verify", path, *QUICK, "--known-failing", known, "--report", f"junit={junit}")
     assert allowed.status == 0
     assert allowed.out.startswith(
         "ONLY KNOWN FAILURES: 3 of 92 cases (2,079 in all) fail, as listed; equivalent\nholds in the others\n"
@@ -46,9 +46,9 @@ def test_a_list_is_written_allowed_for_and_does_not_rot(posvec, target, tmp_path
     assert skipped[-3:] == ["known failure: it exits", *["known failure: no seed < 0 (issue 12)"] * 2]
 
     target(BODY.replace("T == 13", "T == 14"))
-    outdated = posvec("verify", path, *QUICK, "--known-failing", known, "--write-known-failing", known)
+    outdated = inside("verify", path, *QUICK, "--known-failing", known, "--write-known-failing", known)
     assert (outdated.status, outdated.report["verdict"]["code"]) == (1, "outdated-list")
-    assert outdated.out.startswith("KNOWN FAILURES OUT OF DATE: 1 listed case passes, first\n")
+    assert outdated.out.startswith("KNOWN FAILURES OUT OF DATE: 1 listed case passes in 92 of 2,079 cases, first\n")
     assert "line 2, */d_model=4/T=13: learned_pos_embed/seed=0/d_model=4/T=13 passes" in " ".join(outdated.out.split())
     assert f"{known} lists 2 cases in 2 patterns." in outdated.out
     assert known.read_text().splitlines() == [  # what --quick leaves out is not judged
@@ -57,14 +57,14 @@ def test_a_list_is_written_allowed_for_and_does_not_rot(posvec, target, tmp_path
     ]
 
 
-def test_what_is_wrong_with_a_list_is_said_before_anything_runs(posvec, target, tmp_path):
+def test_what_is_wrong_with_a_list_is_said_before_anything_runs(inside, target, tmp_path):
     path = target("raise SystemExit('it ran')")
     known = tmp_path / "known.txt"
     known.write_text("*/T=3  # fine\n*/T=99  # never\n")
-    unmatched = posvec("verify", path, "--known-failing", known)
+    unmatched = inside("verify", path, "--known-failing", known)
     assert (unmatched.status, unmatched.out) == (2, "")
     assert "line 2: */T=99 matches no case; write a pattern over whole ids, such as learned_pos_" in unmatched.err
-    refused = posvec("verify", path, "--write-known-failing", tmp_path / "no" / "folder")
+    refused = inside("verify", path, "--write-known-failing", tmp_path / "no" / "folder")
     assert (refused.status, "could not be written" in refused.err) == (3, True)
-    fresh = posvec("verify", path, "--fresh", "3", "--write-known-failing", tmp_path / "new")
+    fresh = inside("verify", path, "--fresh", "3", "--write-known-failing", tmp_path / "new")
     assert (fresh.status, "given without --fresh" in fresh.err) == (2, True)

@@ -42,12 +42,12 @@ def run(tmp_path):
     return run
 
 
-def test_a_failing_item_shows_what_the_command_shows_and_k_chooses_one(run, target, posvec):
+def test_a_failing_item_shows_what_the_command_shows_and_k_chooses_one(run, target, inside):
     target("def learned_pos_embed_forward(seed, T, d_model):\n    return right(seed, T, d_model).reshape(T, d_model)")
     ran = run("--posvec", "target.py", "--posvec-match", "equivalent", *ONE)
     assert (ran.status, "63 items / 62 deselected / 1 selected" in ran.out) == (1, True)
     shown = re.search(r"_ posvec learned_pos_embed/seed=0/d_model=1 _+\n(.*?)=+ posvec =", ran.out, re.DOTALL)[1]
-    said = posvec("verify", "target.py", "--match", "equivalent", "--select", "*/seed=0/d_model=1/T=*").out
+    said = inside("verify", "target.py", "--match", "equivalent", "--select", "*/seed=0/d_model=1/T=*").out
     assert shown.startswith("NOT CONFORMING: 33 of 33 cases fail (33 layout)\n")
     assert said[said.index("The mistake") : said.index("\n\n  target")] in shown
     assert said[said.index("First failure") :].strip() in shown

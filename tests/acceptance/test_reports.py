@@ -68,12 +68,12 @@ def secrets(report):
     return texts
 
 
-def test_a_students_reports_and_screen_have_no_expected_value(posvec, target, tmp_path):
+def test_a_students_reports_and_screen_have_no_expected_value(inside, target, tmp_path):
     path = target(
         "def learned_pos_embed_forward(seed, T, d_model):\n    return right(seed, T, d_model) + np.float32(1)\n"
     )
     options = ("--select", "*/seed=[12]/d_model=8/T=[1245]", *written(tmp_path, *KINDS))
-    teacher = posvec("verify", path, *options)
+    teacher = inside("verify", path, *options)
     texts = secrets(teacher.report)
 
     def leaks(text):
@@ -81,7 +81,7 @@ def test_a_students_reports_and_screen_have_no_expected_value(posvec, target, tm
 
     for content in (json.dumps(teacher.report), teacher.out, *read(tmp_path).values()):
         assert leaks(content) or "schemaVersion" in content  # the scan finds what is there
-    student = posvec("verify", path, *options, "--audience", "student")
+    student = inside("verify", path, *options, "--audience", "student")
     assert violation(student.report, "report.schema.json") is None
     assert student.report["audience"] == "student"
     assert student.report["elements"]["max_ulp"] is None
@@ -111,10 +111,10 @@ def test_a_report_is_appended_to_a_step_summary_and_replaces_any_other_file(posv
     assert other.read_text().startswith("## ✅ ")
 
 
-def test_a_target_that_cannot_be_loaded_has_every_report(posvec, tmp_path):
+def test_a_target_that_cannot_be_loaded_has_every_report(inside, tmp_path):
     path = tmp_path / "broken.py"
     path.write_text("print('before')\nimport nosuch_module\n")
-    ran = posvec("verify", path, *written(tmp_path, *KINDS))
+    ran = inside("verify", path, *written(tmp_path, *KINDS))
     found = read(tmp_path)
     assert ran.status == 3
     assert "No module named &#x27;nosuch_module&#x27;" in found["html"]
@@ -140,3 +140,14 @@ def test_the_page_fits_a_phone_in_light_and_dark_asks_for_nothing_and_complains_
         assert seen[dark]["touch"] >= 24
     assert (seen[False]["background"], seen[True]["background"]) == ("rgb(255, 255, 255)", "rgb(13, 17, 23)")
     assert seen[False]["colour"] != seen[True]["colour"]
+
+
+def test_a_report_on_stdout_is_alone_there_and_none_replaces_the_homework(inside, target):
+    path = target("learned_pos_embed_forward = right")
+    words = ("verify", path, "--select", "*/d_model=2/T=2", "--match", "equivalent")
+    ran = inside(*words, "--report", "badge=-")
+    assert json.loads(ran.out)["message"] == "equivalent in 9 of 2,079 cases"
+    assert ran.err.startswith("EQUIVALENT: ")
+    before = path.read_text()
+    refused = inside(*words, "--report", f"html={path}")
+    assert (refused.status, "a file that the run does not need" in refused.err, path.read_text()) == (2, True, before)

@@ -159,7 +159,7 @@ def verify(
     )
     files = [ReportFile.parse(text) for text in reports]
     for file in files:
-        if sum(other.path.resolve() == file.path.resolve() for other in files) > 1:
+        if sum(file.is_same(other.path) for other in files) > 1:
             raise InvalidArgument("--report", str(file.path), "a file of its own for each report")
     if memory is not None and memory < 1:
         raise InvalidArgument("--memory", memory, "a number of MiB above 0")
@@ -168,11 +168,12 @@ def verify(
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # as nohup wants it
             signal.signal(getattr(signal, name), signal.default_int_handler)
     parsed = _find(ctx, target, python=python, per_case=per_case, output=output)
+    path = locate(vectors, stream, suite=suite)
+    lists = [file for file in (known_failing, write_known_failing) if file is not None]
     for file in files:
-        file.check_writable()
+        file.check_writable([*parsed.files(), path, path.with_suffix(".json"), *lists])
     to_write = find_list_file(write_known_failing, fail_fast=fail_fast, fresh=fresh is not None)
     known = find_known_failures(known_failing, to_write)
-    path = locate(vectors, stream, suite=suite)
     watch = (path.resolve(),)
     # A program is told first which vectors are meant, so they are opened first; so are those of which only the file
     # knows the function's name. Any other target starts already.
@@ -217,10 +218,11 @@ def verify(
             file.write(report)
         except OutputError as error:  # a full disk must not cost the verdict as well
             problem = problem or error
-    print_report(report)
+    aside = any(file.to_stdout for file in files)  # a program reads stdout: what people read goes to stderr
+    print_report(report, err=aside)
     if to_write is not None:
         for line in to_write.write(report, every_id(request)):
-            click.echo(line)
+            click.echo(line, err=aside)
     if problem is not None:
         raise problem
     ctx.exit(report.exit_code)

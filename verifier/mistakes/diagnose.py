@@ -103,7 +103,7 @@ def _of_answers(run: Run, world: World, answered: Sequence[Judged], silent: Sequ
                 _explanation(
                     (scalar,),
                     "layout",
-                    f"Each of {counted(len(read), 'case')} returned a 0-dimensional array.",
+                    f"{_each(len(read))} returned a 0-dimensional array.",
                     len(read),
                     0,
                 )
@@ -183,9 +183,7 @@ def _without_numbers(answered: Sequence[Judged], silent: Sequence[Judged]) -> Di
     part = container_part(answered)
     if part is None:
         return None  # the layout's own sentence says what came
-    evidence = (
-        f"Each of {counted(len(answered), 'case')} returned {part.variant.phrase}; its numbers were not compared."
-    )
+    evidence = f"{_each(len(answered))} returned {part.variant.phrase}; its numbers were not compared."
     return _named([_explanation((part,), "layout", evidence, len(answered), 0)], silent)
 
 
@@ -272,3 +270,7 @@ def _all(run: Run, cases: int) -> str:
 
 def _and(phrases: Sequence[str]) -> str:
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def _each(cases: int) -> str:
+    return "The one case" if cases == 1 else f"Each of {cases:,} cases"

@@ -49,7 +49,7 @@ class Collected:
             return
         try:
             self._verification = self._opened(Settings.read(self._config))
-        except (PosvecError, ValueError) as error:  # ValueError: a command that no shell could read
+        except PosvecError as error:
             raise pytest.UsageError(_said(error)) from error
 
     def _opened(self, settings: Settings) -> Verification:

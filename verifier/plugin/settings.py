@@ -48,8 +48,9 @@ class Settings:
         stream = text("posvec_stream")
         if stream is not None and stream not in STREAMS:
             raise InvalidArgument("--posvec-stream", stream, " or ".join(STREAMS))
-        program = None if config.getoption("posvec") else text("posvec_exec")
         target = config.getoption("posvec")
+        # An option takes the place of a setting; two options are an error, and so are two settings.
+        program = text("posvec_exec") if not target or config.getoption("posvec_exec") else None
         if not target and not config.getoption("posvec_exec") and config.getini("posvec"):
             target = _from_folder(str(config.getini("posvec")), folder)
         return cls(
@@ -74,7 +75,12 @@ class Settings:
         if self.program is not None and self.target is not None:
             raise InvalidArgument("--posvec-exec", self.program, "given without a target (--posvec, or a setting)")
         if self.program is not None:
-            return find_program(shlex.split(self.program), per_case=False, output="text")
+            try:
+                words = shlex.split(self.program)
+            except ValueError as error:
+                allowed = "a command line, quoted as for a shell"
+                raise InvalidArgument("--posvec-exec", self.program, allowed, hint=str(error).lower()) from error
+            return find_program(words, per_case=False, output="text")
         return parse_target(self.target or "")
 
     def repeated(self) -> tuple[str, ...]:

@@ -52,11 +52,20 @@ def _failure(failure: Failure) -> Failure:
         failure,
         # With an element, the detail tells which draw was due.
         detail=_detail(failure.outcome, failure.detail) if failure.expected is None else "",
+        reproduce=_for_student(failure.reproduce),
         expected=None,
         expected_hex=None,
         expected_bits=None,
         ulp=None,
     )
+
+
+def _for_student(command: str) -> str:
+    """Return the command with the audience, so that repeating it shows no more than this report."""
+    start = "posvec verify "
+    if not command.startswith(start):
+        return command
+    return f"{start}--audience student {command.removeprefix(start)}"
 
 
 def _diagnosis(diagnosis: Diagnosis) -> Diagnosis:

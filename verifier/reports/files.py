@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
 from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.report import Report
-from posvec.vectors.replace import probe_folder, replacing
+from posvec.vectors.replace import is_stream, probe_folder, replacing
 
 _REMEDY = "choose another file for --report"
+_STDOUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def _writer(module: str, function: str) -> Callable[[Report], bytes]:
@@ -57,21 +59,47 @@ class ReportFile:
             raise InvalidArgument("--report", text, f"{', '.join(kinds[:-1])} or {kinds[-1]}")
         return cls(kind=kind, path=Path(name))
 
-    def check_writable(self) -> None:
+    @property
+    def to_stdout(self) -> bool:
+        """Whether it goes to stdout, so that what is for people must go elsewhere."""
+        return str(self.path) in _STDOUT
+
+    def is_same(self, path: Path) -> bool:
+        """Whether ``path`` is the file of this report."""
+        if self.to_stdout or str(path) in _STDOUT:
+            return self.to_stdout and str(path) in _STDOUT
+        try:
+            return self.path.samefile(path)
+        except (OSError, ValueError):  # one is not there yet
+            return os.path.realpath(self.path) == os.path.realpath(path)
+
+    def check_writable(self, reads: Iterable[Path] = ()) -> None:
         """Find out before the run whether the report can be written; what is there now stays as it is.
 
+        Args:
+            reads: Files that the run reads or writes itself, and that no report may replace.
+
         Raises:
-            OutputError: It cannot.
+            InvalidArgument: It is one of those.
+            OutputError: It cannot be written.
 
         """
+        if self.to_stdout:
+            return
+        if any(self.is_same(path) for path in reads):
+            why = "the report would take its place"
+            raise InvalidArgument("--report", str(self.path), "a file that the run does not need", hint=why)
         try:
+            if is_stream(self.path):  # opening a pipe waits for its reader, and closing it would end him
+                if not os.access(self.path, os.W_OK):
+                    raise PermissionError(13, "Permission denied")
+                return
             if self.path.is_dir():
                 raise IsADirectoryError(21, "it is a directory")
             if self.path.exists():
                 with self.path.open("ab"):
                     pass
-            if self.path.is_file() or not self.path.exists():
-                probe_folder(self.path)
+            probe_folder(self.path)
         except (OSError, ValueError) as error:
             raise OutputError(self.path, getattr(error, "strerror", None) or str(error), remedy=_REMEDY) from error
 
@@ -84,11 +112,18 @@ class ReportFile:
         """
         try:
             content = WRITERS[self.kind](report)
+            if self.to_stdout:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(content)
+                sys.stdout.buffer.flush()
+                return
             if self.kind == "markdown" and _is_step_summary(self.path) and self.path.exists():
                 before = self.path.read_bytes()
                 content = (before.rstrip() + b"\n\n" if before.strip() else b"") + content
             with replacing(self.path) as temporary:
                 temporary.write_bytes(content)
+        except BrokenPipeError:
+            raise  # the reader has seen enough
         except OSError as error:
             raise OutputError(self.path, error.strerror or str(error), remedy=_REMEDY) from error
 

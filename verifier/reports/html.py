@@ -15,7 +15,7 @@ from posvec.verifier.reports.heatmap import Scale, heat_map, mask_map
 from posvec.verifier.reports.next_steps import WORDS, next_steps
 from posvec.verifier.reports.page import page, scrolling
 from posvec.verifier.reports.tables import MOST, wrong_places
-from posvec.verifier.reports.untrusted import html_text
+from posvec.verifier.reports.untrusted import html_prose, html_text
 from posvec.verifier.text import counted, percent
 
 _CLASSES = {0: "good", 1: "bad"}
@@ -39,7 +39,7 @@ def _sections(report: Report) -> Iterator[str]:
         f"<h1>{html_text(report.sentence)}</h1><p><code>{html_text(report.target)}</code></p></header>"
     )
     if report.notes:
-        yield f'<ul class="notes">{"".join(f"<li>{html_text(note)}</li>" for note in report.notes)}</ul>'
+        yield f'<ul class="notes">{"".join(f"<li>{html_prose(note)}</li>" for note in report.notes)}</ul>'
     yield _section("What to do next", "".join(_next(report)))
     if report.diagnosis is not None:
         yield _section("What is wrong", "".join(_diagnosis(report.diagnosis)))
@@ -74,27 +74,28 @@ def _code(text: str) -> str:
 def _next(report: Report) -> Iterator[str]:
     yield '<ol class="next">'
     for step in next_steps(report):
-        yield f"<li>{html_text(step.text)}{_code(step.code) if step.code else ''}</li>"
+        yield f"<li>{html_prose(step.text)}{_code(step.code) if step.code else ''}</li>"
     yield "</ol>"
 
 
 def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
-    yield f"<p><strong>{html_text(diagnosis.sentence)}</strong></p>"
+    yield f"<p><strong>{html_prose(diagnosis.sentence)}</strong></p>"
     for explanation in diagnosis.explanations:
-        yield f"<p>{html_text(explanation.evidence)}</p>"
+        yield f"<p>{html_prose(explanation.evidence)}</p>"
         for mistake in explanation.mistakes:
             named = len(diagnosis.explanations) > 1 or len(explanation.mistakes) > 1
-            yield f"<p>{f'<strong>{html_text(mistake.title)}.</strong> ' if named else ''}{html_text(mistake.why)}</p>"
+            title = f"<strong>{html_prose(mistake.title)}.</strong> " if named else ""
+            yield f"<p>{title}{html_prose(mistake.why)}</p>"
             if named and len(diagnosis.explanations) > 1:
-                yield f"<p>{html_text(mistake.fix)}</p>{_code(mistake.code) if mistake.code else ''}"
+                yield f"<p>{html_prose(mistake.fix)}</p>{_code(mistake.code) if mistake.code else ''}"
             yield (
                 f'<p class="faint"><code>posvec mistakes {html_text(mistake.id)}</code> says more. '
                 f'<a href="{html_text(mistake.reference)}" rel="noreferrer">Where it is documented</a></p>'
             )
     if diagnosis.separate:
-        yield f"<p>{html_text(diagnosis.separate)}</p>"
+        yield f"<p>{html_prose(diagnosis.separate)}</p>"
     if diagnosis.facts:
-        yield f"<ul>{''.join(f'<li>{html_text(fact)}</li>' for fact in diagnosis.facts)}</ul>"
+        yield f"<ul>{''.join(f'<li>{html_prose(fact)}</li>' for fact in diagnosis.facts)}</ul>"
 
 
 def _failure(failure: Failure) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from posvec.schemas.report import OUTCOMES, Diagnosis, Failure, Report
 from posvec.verifier.reports.facts import facts
 from posvec.verifier.reports.next_steps import WORDS, next_steps
-from posvec.verifier.reports.untrusted import markdown_block, markdown_text
+from posvec.verifier.reports.untrusted import markdown_block, markdown_prose, markdown_text
 
 _MARKS = {0: "✅", 1: "❌"}
 _CASES = 20
@@ -24,10 +24,10 @@ def _parts(report: Report) -> Iterator[str]:
     yield f"## {mark} {WORDS[report.verdict]}: {_text(report.vectors['name'])}"
     yield f"**{_text(report.sentence)}**"
     for note in report.notes:
-        yield f"> {_text(note)}"
+        yield f"> {_prose(note)}"
     yield "### What to do next"
     for step in next_steps(report):
-        yield _text(step.text)
+        yield _prose(step.text)
         if step.code:
             yield markdown_block(step.code, limit=_LINE)
     if report.diagnosis is not None:
@@ -44,12 +44,12 @@ def _parts(report: Report) -> Iterator[str]:
 
 def _diagnosis(diagnosis: Diagnosis) -> Iterator[str]:
     yield "### What is wrong"
-    yield _text(diagnosis.sentence)
+    yield _prose(diagnosis.sentence)
     for explanation in diagnosis.explanations:
-        yield f"- evidence: {_text(explanation.evidence)}"
+        yield f"- evidence: {_prose(explanation.evidence)}"
         for mistake in explanation.mistakes:
-            yield f"- {_text(mistake.title)}. {_text(mistake.why)} [More]({mistake.reference})"
-    yield from (f"- {_text(fact)}" for fact in diagnosis.facts)
+            yield f"- {_prose(mistake.title)}. {_prose(mistake.why)} [More]({mistake.reference})"
+    yield from (f"- {_prose(fact)}" for fact in diagnosis.facts)
 
 
 def _failure(failure: Failure) -> Iterator[str]:
@@ -90,3 +90,7 @@ def _cases(report: Report) -> Iterator[str]:
 
 def _text(text: str) -> str:
     return markdown_text(text, limit=_LINE)
+
+
+def _prose(text: str) -> str:
+    return markdown_prose(text, limit=_LINE)

@@ -8,12 +8,15 @@ are made so again, so that no caller has to know.
 from __future__ import annotations
 
 import html
+import re
 
 from posvec.schemas.errors import printable
 from posvec.schemas.report import TEXT_LIMIT, safe_text
 
 # The wide forms too, which some spreadsheets read as the plain ones.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_CODE = re.compile(r"`([^`\n]+)`")
+_CODE_REFERENCES = re.compile(r"&#96;((?:(?!&#96;).)+)&#96;")
 _MARKUP = frozenset("!\"#$%&'()*+-./:;<=>?@[\\]^_`{|}~")
 
 
@@ -22,9 +25,19 @@ def html_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
     return html.escape(safe_text(text, limit=limit), quote=True)
 
 
+def html_prose(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` for the content of HTML, with what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", html_text(text, limit=limit))
+
+
 def markdown_text(text: str, *, limit: int = TEXT_LIMIT) -> str:
     """Return ``text`` for a line or table cell of Markdown: all punctuation as references, which are never markup."""
     return "".join(f"&#{ord(c)};" if c in _MARKUP else c for c in " ".join(safe_text(text, limit=limit).split()))
+
+
+def markdown_prose(text: str, *, limit: int = TEXT_LIMIT) -> str:
+    """Return ``text`` for a line or table cell of Markdown, with what stands between backticks as code."""
+    return _CODE_REFERENCES.sub(r"<code>\1</code>", markdown_text(text, limit=limit))
 
 
 def markdown_block(text: str, *, limit: int = TEXT_LIMIT) -> str:

@@ -56,6 +56,10 @@ class Program:
             words += ["--per-case", *(("--output", self.output) if self.output != "text" else ())]
         return [*words, "--exec", *self.argv]
 
+    def files(self) -> list[Path]:
+        """Return the program, and those of its arguments that may be files, such as a script."""
+        return [Path(self.path), *map(Path, self.argv[1:])]
+
     def check_fits(self, suite: Suite) -> None:
         """Check that this program can be asked the cases of ``suite``.
 

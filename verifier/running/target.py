@@ -35,6 +35,13 @@ class Target:
         """Return the words of a ``posvec verify`` with these options that runs this target."""
         return ["posvec", "verify", self.text, *options]
 
+    def files(self) -> list[Path]:
+        """Return the file of this target, as far as it can be told without importing anything."""
+        if self.path is not None:
+            return [self.path]
+        parts = (self.module or "").split(".")
+        return [Path(*parts).with_suffix(".py"), Path(*parts, "__init__.py")]
+
     def __post_init__(self) -> None:
         if (self.path is None) == (self.module is None):
             raise InvalidTarget("target", self.text, f"a file or a module, as in {_ALLOWED}")

@@ -82,3 +82,18 @@ def test_the_quick_cases_are_those_of_the_command():
 def test_a_wrong_argument_is_one_sentence(wrong):
     with pytest.raises(InvalidArgument):
         posvec.verifier.cases(**wrong)
+
+
+def test_an_error_has_a_short_name_lines_that_fit_and_no_frame_of_posvec(case):
+    assert f"{NotConforming.__module__}.{NotConforming.__qualname__}" == "posvec.verifier.NotConforming"
+    assert posvec.verifier.NotConforming is NotConforming
+    with pytest.raises(NotConforming) as raised:
+        case.check_call(raising)
+    with pytest.raises(NotConforming, match="takes 0 positional") as called_wrongly:
+        case.check_call(lambda: None)
+    with pytest.raises(NotConforming) as wrong:
+        case.check(-case.expected)
+    for error in (raised, called_wrongly, wrong):
+        assert "verifier/known_cases.py" not in str(error.value)
+        assert max(map(len, str(error.value).splitlines())) <= 80 - len("E       ")
+    assert called_wrongly.value.__suppress_context__

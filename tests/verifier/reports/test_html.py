@@ -183,6 +183,7 @@ def test_the_page_of_the_default_sweep_is_small_and_quick(report_of):
 
 def test_a_student_sees_what_came_and_where_it_is_wrong(report_of):
     report = for_audience(report_of("not_finite"), "student")
+    assert report.failure.reproduce.startswith("posvec verify --audience student ")
     page = text(report)
     assert [title for title, _ in maps(page)] == ["Got", "Where it is wrong"] * 3
     assert "Expected" not in page

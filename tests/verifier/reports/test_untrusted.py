@@ -5,7 +5,15 @@ import pytest
 from markdown_it import MarkdownIt
 
 from posvec.schemas.report import TEXT_LIMIT, safe_text
-from posvec.verifier.reports.untrusted import csv_cell, html_text, markdown_block, markdown_text, xml_text
+from posvec.verifier.reports.untrusted import (
+    csv_cell,
+    html_prose,
+    html_text,
+    markdown_block,
+    markdown_prose,
+    markdown_text,
+    xml_text,
+)
 
 HOSTILE = (
     "<script>alert(1)</script></style></pre></textarea><!-- ]]> [x](javascript:alert(1)) ![i](//e.org/i) "
@@ -76,3 +84,13 @@ def test_text_is_legal_xml():
     element = ET.Element("a")
     element.text = xml_text(HOSTILE)
     assert ET.fromstring(ET.tostring(element)).text == safe_text(HOSTILE)
+
+
+def test_what_stands_between_backticks_is_code_in_prose_and_still_only_text():
+    said = "Run `a <b> [x](y)` first, or `. <i>"
+    assert html_prose(said) == "Run <code>a &lt;b&gt; [x](y)</code> first, or `. &lt;i&gt;"
+    page = MarkdownIt("commonmark", {"html": True}).render(markdown_prose(said))
+    assert page.startswith("<p>Run <code>a &lt;b&gt; [x](y)</code> first, or `.")
+    assert "<i>" not in page
+    for prose in (html_prose(HOSTILE), MarkdownIt("commonmark", {"html": True}).render(markdown_prose(HOSTILE))):
+        assert {e.tag for e in ET.fromstring(f"<page>{prose}</page>").iter()} <= {"page", "p", "code"}
