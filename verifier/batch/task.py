@@ -24,6 +24,8 @@ from posvec.verifier.running.launch import make_scratch, remove_scratch
 from posvec.verifier.running.target import Target
 
 _FOLDER = "submission"
+_STACK = "Stack (most recent call first):"
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,13 +151,16 @@ def _verify(task: Task, folder: Path, began: float) -> Result:
     if report.exit_code == 130 and not session.out_of_time:
         raise KeyboardInterrupt  # where this runs is to end
     values: dict[str, Any] = _without(report.to_dict(), f"{folder}{os.sep}")
-    row = _row(task, report, values, session, time.monotonic() - began)
+    said = _without(_said(session), f"{folder}{os.sep}")
+    row = _row(task, report, values, session, said, time.monotonic() - began)
     if row.problem == "vectors":
         _sources.cache_clear()
     return Result(row=row, report=values)
 
 
-def _row(task: Task, report: Report, values: dict[str, Any], session: LimitedSession, seconds: float) -> Row:
+def _row(
+    task: Task, report: Report, values: dict[str, Any], session: LimitedSession, said: list[str], seconds: float
+) -> Row:
     counts = {name: values["counts"][name] for name in ("selected", *OUTCOMES)}
     verdict: str = report.verdict
     exit_code, sentence, problem = report.exit_code, values["verdict"]["sentence"], ""
@@ -178,20 +183,35 @@ def _row(task: Task, report: Report, values: dict[str, Any], session: LimitedSes
         problem=problem,
         sentence=" ".join(sentence.split()),
         mistakes=tuple(tuple(m["id"] for m in explanation["mistakes"]) for explanation in diagnosis["explanations"]),
-        diagnosis=diagnosis["sentence"],
+        diagnosis=diagnosis["sentence"] or _first(values["failure"]),
         counts=counts,
         levels_held=report.levels_held,
         seconds=seconds,
         digest=task.package.digest,
         source_sha256=hashlib.sha256(task.package.content(task.file)).hexdigest(),
-        notes=(*task.package.notes, *_said(session), *values["notes"]),
+        notes=(*task.package.notes, *said, *values["notes"]),
     )
 
 
-def _said(session: LimitedSession) -> tuple[str, ...]:
-    """Return the last line of what the import raised: the sentence has its type only."""
+def _said(session: LimitedSession) -> list[str]:
+    """Return what the import raised and where it does not go on: the sentence has neither."""
     details = "" if session.unavailable is None else session.unavailable.details.partition("\nIt wrote:")[0]
-    return tuple(shorten(line, 300) for line in details.strip().splitlines()[-1:])
+    lines = [line.strip() for line in details.splitlines() if line.strip()]
+    places = [line for line in lines if line.startswith('File "')]
+    if _STACK in lines:
+        return [shorten(f"It was at: {place}", 300) for place in places[:1]]
+    if lines and places and lines[-1].startswith(_SYNTAX):
+        return [shorten(f"{lines[-1]} ({places[-1]})", 300)]
+    return [shorten(line, 300) for line in lines[-1:]]
+
+
+def _first(failure: dict[str, Any] | None) -> str:
+    """Return in a sentence why the first case failed, where nothing is known of what it returned."""
+    if failure is None or failure["outcome"] not in ("error", "layout", "crash", "timeout"):
+        return ""
+    lines = [line for line in failure["detail"].splitlines() if line.strip()] or [""]
+    why = lines[-1] if failure["outcome"] == "error" else lines[0].removesuffix(":").rpartition("; ")[0] or lines[0]
+    return shorten(f"The first failure, {failure['case']}: {failure['outcome']}, {why.strip()}", 600)
 
 
 def _problem(session: LimitedSession, report: Report) -> str:
