@@ -55,6 +55,7 @@ SUBMISSIONS = {
     "siblings/model.py": PORT,
     "writer/homework.py": port("right(seed, T, d_model)", before="open('../ada.py', 'w'); open('here', 'w')"),
     "remover/homework.py": port("right(seed, T, d_model)", before="import os; os.remove(__file__)"),
+    "razer/homework.py": port("right(seed, T, d_model)", before="from shutil import rmtree; rmtree('../..', True)"),
     "empty/homework.py": "\n",
     "syntax/homework.py": "def f(\n",
     "zeros/homework.py": "x = 1\0\n",
@@ -79,6 +80,7 @@ EXPECTED = {
     "siblings": ("equivalent", ""),
     "writer": ("equivalent", ""),
     "remover": ("equivalent", ""),
+    "razer": ("equivalent", ""),
     "empty": ("could-not-judge", "empty"),
     "syntax": ("could-not-judge", "syntax"),
     "zeros": ("could-not-judge", "syntax"),
@@ -147,7 +149,7 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     summary = json.loads((klass / "results/batch.json").read_text())
     assert violation(summary, BATCH_SCHEMA) is None
     statistics = summary["statistics"]
-    assert (statistics["submissions"], statistics["conform"], statistics["undecided"]) == (20, 5, 11)
+    assert (statistics["submissions"], statistics["conform"], statistics["undecided"]) == (21, 6, 11)
     assert statistics["mistakes"]["seed-plus-one"] == 1
     assert ["ada", "bob"] in [[name for name in names if name in ("ada", "bob")] for names in statistics["same"]]
 
@@ -158,7 +160,7 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     for text in (ran.out, page, (klass / "results/results.csv").read_text()):
         assert "\x1b" not in text
         assert str(tmp_path.parent.parent / "posvec-") not in text
-    assert "20 submissions: 5 conform, 4 do not, 11 could not be judged" in ran.out
+    assert "21 submissions: 6 conform, 4 do not, 11 could not be judged" in ran.out
     assert "golden (golden files)" in ran.out
     assert max(map(len, ran.out.splitlines())) <= max(80, len(str(klass / "results/index.html")) + 13)
 

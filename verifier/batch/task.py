@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,8 @@ from posvec.verifier.batch.settings import Settings
 from posvec.verifier.running.launch import make_scratch, remove_scratch
 from posvec.verifier.running.target import Target
 
-_FOLDER = "submission"
+# Deep: `..` and `../..` of a submission, which some delete or fill, are its own too.
+_FOLDER = "private/copy/submission"
 _STACK = "Stack (most recent call first):"
 _SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
@@ -101,20 +103,42 @@ def judge(task: Task) -> Result:
     if task.version != __version__:
         why = f"posvec {task.version} asked, but posvec {__version__} is what runs on this worker"
         return not_judged(task.name, task.path, "failed", why, digest=digest)
+    result, whole = _judged(task)
+    if not whole and result.row.exit_code:  # the fault of another one, which is over soon?
+        result, whole = _judged(task)
+    if not whole and result.row.exit_code:
+        why = "its private folder was deleted while it ran, by itself or by another submission"
+        return not_judged(task.name, task.path, "failed", why, digest=digest)
+    return result
+
+
+def _judged(task: Task) -> tuple[Result, bool]:
+    """Return the result, and whether the folder was there to the end: one may delete all that is above its own."""
     began = time.monotonic()
+    digest = task.package.digest
+    if not Path(tempfile.gettempdir()).exists():  # deleted, as above
+        shelter(Path(tempfile.gettempdir()))
     scratch = make_scratch()
     try:
         folder = Path(scratch).resolve() / _FOLDER
         task.package.write(folder)
         with _only_on(task.cpus):
-            return _verify(task, folder, began)
+            result = _verify(task, folder, began)
     except VectorsError as error:
         _sources.cache_clear()
-        return not_judged(task.name, task.path, "vectors", str(error), digest=digest)
+        result = not_judged(task.name, task.path, "vectors", str(error), digest=digest)
     except (PosvecError, OSError) as error:
-        return not_judged(task.name, task.path, "failed", str(error), digest=digest)
+        result = not_judged(task.name, task.path, "failed", str(error), digest=digest)
     finally:
+        whole = Path(scratch).exists()
         remove_scratch(scratch)
+    return result, whole
+
+
+def shelter(folder: Path) -> None:
+    """Make a folder, if it is not there, whose names cannot be listed: what is in it is not found by accident."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o300)
 
 
 def _verify(task: Task, folder: Path, began: float) -> Result:
