@@ -214,10 +214,10 @@ def test_one_that_kills_its_judge_takes_too_long_or_edits_the_golden_file_costs_
             "editor.py": f"open({vectors!r}, 'r+b').write(bytes(9))\n{returning('0')}",
             "killer.py": KILLER + returning("0"),
             "right.py": PORT,
-            "slow.py": "import time\n" + returning("time.sleep(1.5)"),
+            "slow.py": "import time\n" + returning("time.sleep(0.8)"),
         },
     )
-    ran = batch(folder, *FEW, "--vectors", vectors, "--limit", 4, "--jobs", 2, "-o", tmp_path / "results")
+    ran = batch(folder, *FEW, "--vectors", vectors, "--limit", 3, "--jobs", 2, "-o", tmp_path / "results")
     assert ran.status == 0, ran.err
     rows = table(tmp_path / "results")
     assert (rows["editor.py"]["verdict"], Path(vectors).read_bytes()[:9]) == ("not-conforming", bytes(9))
