@@ -42,7 +42,8 @@ class VectorsError(PosvecError, OSError):
         self.path, self.problem, self.remedy = Path(path), problem, remedy
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.problem}; {self.remedy}."
+        sentence = f"{self.path}: {self.problem}; {self.remedy}"
+        return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 class TargetUnavailable(PosvecError, ImportError):

@@ -36,6 +36,11 @@ def locate(vectors: Path | None, stream: Stream | None, *, suite: str | None = N
     if suite is not None and not path.exists():
         import difflib
 
+        there = [name for name in STREAMS if (folder / file_name(suite, name)).exists()]
+        if there:
+            problem = f"the vectors of the suite {shorten(suite)!r} here are not of the stream {stream or STREAMS[0]}"
+            remedy = "leave out --stream" if there == ["partitionable"] else f"add --stream {there[0]}"
+            raise VectorsError(folder, problem, remedy=remedy)
         near = difflib.get_close_matches(suite, suites_in(folder), n=1)
         holds = f"did you mean {near[0]}?" if near else f"its suites are {', '.join(suites_in(folder)) or 'none'}"
         raise VectorsError(folder, f"there are no golden vectors of the suite {shorten(suite)!r} here", remedy=holds)

@@ -21,13 +21,12 @@ def quick_subset(cases: Sequence[Case], limit: int = QUICK_CASES) -> tuple[Case,
     if len(cases) <= limit:
         return tuple(sorted(cases, key=lambda case: case.coordinates.get("T") == 0))
     names = list(cases[0].coordinates)
-    values: dict[str, list[Any]] = {
-        name: list(dict.fromkeys(case.coordinates.get(name) for case in cases)) for name in names
-    }
+    coordinates = [case.coordinates for case in cases]
+    values: dict[str, list[Any]] = {name: list(dict.fromkeys(at.get(name) for at in coordinates)) for name in names}
     if math.prod(map(len, values.values())) != len(cases):
         return _first_to_cover(cases, limit)
     axes = {name: _spread(values[name], limit) for name in names}
-    by_args = {tuple(case.coordinates[name] for name in names): case for case in cases}
+    by_args = {tuple([at[name] for name in names]): case for at, case in zip(coordinates, cases, strict=True)}
     chosen: dict[str, Case] = {}
     for step in range(4 * limit):
         # T starts at its second value: T = 0 proves nothing about values, and failures should show at once.

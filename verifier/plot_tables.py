@@ -72,9 +72,10 @@ def of_case(case_id: str, file: Path | None, *, option: str) -> Picture:
     if file is not None and not found:  # the same case of the other stream, or the end of an id
         end = case_id.partition("/")[2] if "/" in case_id and "=" not in suite else case_id
         found = [case for case in cases if case.id.partition("/")[2] == end]
-    hint = "`posvec info FILE` says which there are" if file else f"`posvec show --suite {suite}` lists them"
+    hint = f"`posvec info {golden.path}` says which are in it" if file else f"`posvec show --suite {suite}` lists them"
     if not found:
-        raise InvalidArgument(option, case_id, "the id of a case", hint=hint)
+        allowed = f"the id of a case in {golden.path}" if file else "the id of a case"
+        raise InvalidArgument(option, case_id, allowed, hint=hint)
     if found[0].must_raise:
         raise InvalidArgument(option, case_id, "a case that returns something: this one must raise")
     known = golden.known(found[0])

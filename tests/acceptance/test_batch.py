@@ -55,8 +55,10 @@ SUBMISSIONS = {
     "siblings/model.py": PORT,
     "writer/homework.py": port("right(seed, T, d_model)", before="open('../ada.py', 'w'); open('here', 'w')"),
     "remover/homework.py": port("right(seed, T, d_model)", before="import os; os.remove(__file__)"),
+    "razer/homework.py": port("right(seed, T, d_model)", before="from shutil import rmtree; rmtree('../..', True)"),
     "empty/homework.py": "\n",
     "syntax/homework.py": "def f(\n",
+    "zeros/homework.py": "x = 1\0\n",
     "other/homework.py": "def learned_pos_embed_forwards(seed, T, d_model): pass\n",
     "two/homework.py": "",
     "two/homework2.py": "",
@@ -78,8 +80,10 @@ EXPECTED = {
     "siblings": ("equivalent", ""),
     "writer": ("equivalent", ""),
     "remover": ("equivalent", ""),
+    "razer": ("equivalent", ""),
     "empty": ("could-not-judge", "empty"),
     "syntax": ("could-not-judge", "syntax"),
+    "zeros": ("could-not-judge", "syntax"),
     "other": ("could-not-judge", "no-function"),
     "two": ("could-not-judge", "several-files"),
     "none": ("could-not-judge", "no-file"),
@@ -129,6 +133,9 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     share = max(1, len(os.sched_getaffinity(0)) // 2)
     assert rows["import"]["notes"] == f"SystemExit: ({share}, '{share}')"
     assert "did you mean learned_pos_embed_forwards?" in rows["other"]["sentence"]
+    assert rows["syntax"]["notes"] == "SyntaxError: '(' was never closed (File \"homework.py\", line 1)"
+    assert rows["'=cmd|' !A0.py"]["diagnosis"].endswith("T=3: error, ZeroDivisionError: division by zero")
+    assert rows["flood"]["diagnosis"].endswith("T=3: crash, the process ended with exit status 9")
 
     results = [json.loads(path.read_text()) for path in (klass / "results/submissions").iterdir()]
     assert len(results) == len(EXPECTED)
@@ -142,7 +149,7 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     summary = json.loads((klass / "results/batch.json").read_text())
     assert violation(summary, BATCH_SCHEMA) is None
     statistics = summary["statistics"]
-    assert (statistics["submissions"], statistics["conform"], statistics["undecided"]) == (19, 5, 10)
+    assert (statistics["submissions"], statistics["conform"], statistics["undecided"]) == (21, 6, 11)
     assert statistics["mistakes"]["seed-plus-one"] == 1
     assert ["ada", "bob"] in [[name for name in names if name in ("ada", "bob")] for names in statistics["same"]]
 
@@ -153,7 +160,7 @@ def test_a_class_in_which_everything_happens(posvec, klass, tmp_path):
     for text in (ran.out, page, (klass / "results/results.csv").read_text()):
         assert "\x1b" not in text
         assert str(tmp_path.parent.parent / "posvec-") not in text
-    assert "19 submissions: 5 conform, 4 do not, 10 could not be judged" in ran.out
+    assert "21 submissions: 6 conform, 4 do not, 11 could not be judged" in ran.out
     assert "golden (golden files)" in ran.out
     assert max(map(len, ran.out.splitlines())) <= max(80, len(str(klass / "results/index.html")) + 13)
 
@@ -207,10 +214,10 @@ def test_one_that_kills_its_judge_takes_too_long_or_edits_the_golden_file_costs_
             "editor.py": f"open({vectors!r}, 'r+b').write(bytes(9))\n{returning('0')}",
             "killer.py": KILLER + returning("0"),
             "right.py": PORT,
-            "slow.py": "import time\n" + returning("time.sleep(1.5)"),
+            "slow.py": "import time\n" + returning("time.sleep(0.8)"),
         },
     )
-    ran = batch(folder, *FEW, "--vectors", vectors, "--limit", 4, "--jobs", 2, "-o", tmp_path / "results")
+    ran = batch(folder, *FEW, "--vectors", vectors, "--limit", 3, "--jobs", 2, "-o", tmp_path / "results")
     assert ran.status == 0, ran.err
     rows = table(tmp_path / "results")
     assert (rows["editor.py"]["verdict"], Path(vectors).read_bytes()[:9]) == ("not-conforming", bytes(9))
@@ -263,6 +270,7 @@ def test_what_cannot_be_written_or_read_is_found_before_anything_runs(batch, tmp
         (("-o", "r", "--target", "../x.py"), "--target must be GLOB or GLOB:function"),
         (("-o", "r", "--jobs", "0"), "--jobs must be"),
         (("-o", "r", "--limit", "0"), "--limit must be"),
+        (("-o", "r", "--python", "no/python"), "--python must be the path of a Python interpreter, got 'no/python'"),
         (("-o", "r", "--all", "--fresh", "3"), "--all must be left out"),
         (("-o", "r", "--scheduler", "no:where"), "--scheduler must be the address of a Dask scheduler"),
     ],

@@ -53,6 +53,8 @@ def test_each_format_goes_to_the_current_folder_or_where_it_is_sent(posvec, tmp_
         ((), 2, "--to"),
         (("--to", "json", "--select", "no"), 2, "ids look like learned_pos_embed/seed=0"),
         (("--to", "raw", "-o", "-"), 2, "a file for raw, which is two files"),
+        (("--to", "csv", "--suite", "rope_half", "--stream", "original"), 3, "leave out --stream."),
+        (("--to", "csv", "--suite", "rope_hal"), 3, "did you mean rope_half?"),
         (("--to", "csv", "--suite", "all"), 2, "given with -o DIR"),
         (("--to", "csv", "-o", "none/a.csv", "--quick"), 3, "could not be written: No such file or directory"),
     ],

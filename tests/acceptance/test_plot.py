@@ -82,6 +82,7 @@ def test_equal_tables_and_other_rounding_are_said_in_ulp(tmp_path):
         (("-o", "a.png", "--T", "0"), 2, "--T must be at least 1"),
         (("-o", "a.png", "alibi_bias/n_heads=3/T=999"), 2, "the id of a case"),
         (("-o", "a.png", ID, "--seed", "3"), 2, "--seed does not go with a case"),
+        (("-o", "a.png", "none/missing.h5"), 2, "a file that is there, got 'none/missing.h5'"),
         (("-o", "none/a.png"), 3, "could not be written"),
     ],
 )

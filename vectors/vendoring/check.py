@@ -64,6 +64,7 @@ class Checked:
         record: What its ``VERSION`` says.
         faults: What is not as it was written.
         changes: What an update would change; empty if the copy is up to date or could not be compared.
+        command: The command that makes the copy again; if an update was interrupted, the one that finishes it.
         available: Version of the vectors that it was compared with, ``own`` for the user's; empty if with none.
 
     """
@@ -72,6 +73,7 @@ class Checked:
     record: Record
     faults: tuple[Fault, ...]
     changes: tuple[Change, ...]
+    command: str
     available: str
 
     @property
@@ -103,12 +105,15 @@ def check(folder: Path, *, vectors: Path | None) -> Checked:
     status: Status = "outdated" if changes else "unchanged"
     if faults:
         status = "damaged" if any(fault.kind == "damaged" for fault in faults) else "edited"
-    return Checked(status=status, record=record, faults=faults, changes=tuple(changes), available=available)
+    command = (pending(folder) or record).command
+    return Checked(
+        status=status, record=record, faults=faults, changes=tuple(changes), command=command, available=available
+    )
 
 
 def _faults(folder: Path, record: Record) -> Iterator[Fault]:
     if pending(folder) is not None:
-        what = "an update was interrupted: run `posvec vendor` again to finish it"
+        what = "an update was interrupted"
         yield Fault(name=STAGING, kind="damaged", what=what)
     if not record.genuine:
         yield Fault(name=FILE, kind="edited", what="is not as it was written")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ def vendor(folder: Path, contents: Contents) -> Placed:
     """
     if folder.exists() and not folder.is_dir():
         raise InvalidArgument("DIR", str(folder), "a folder, or the name of a new one")
-    with _made(folder):
+    with _made(folder), _alone(folder):
         _check_ours(folder)
         _finish(folder)
         record = _stage(folder, contents)
@@ -166,6 +167,30 @@ def _made(folder: Path) -> Iterator[None]:
             problem = getattr(error, "strerror", None) or str(error)
             raise OutputError(folder, problem, remedy="free some space or choose another folder") from error
         raise
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other runs off the folder while the block runs; a lock ends with its process, however that ends."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise OverwriteRefused(
+            folder, "another `posvec vendor` is writing to it", remedy="run it again when that has ended"
+        ) from None
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _named(names: list[str]) -> str:

@@ -80,13 +80,13 @@ def _body(
         yield from (f"<li>{html_text(', '.join(names))}</li>" for names in found.same)
         yield "</ul>"
     yield "<h2>Submissions</h2>"
-    yield '<div class="wide"><table><tr><th>name</th><th>verdict</th><th class="number">seconds</th></tr>'
+    yield '<table class="rows"><tr><th>name</th><th>verdict</th><th class="number">seconds</th></tr>'
     for row, detail in rows:
         yield "".join(_submission(row, detail))
-    yield "</table></div>"
-    yield '<h2>What was asked</h2><div class="wide"><table>'
-    yield from (f"<tr><th>{html_text(name)}</th><td>{html_text(value)}</td></tr>" for name, value in facts.items())
-    yield "</table></div>"
+    yield "</table>"
+    yield "<h2>What was asked</h2><dl>"
+    yield from (f"<dt>{html_text(name)}</dt><dd>{html_text(value)}</dd>" for name, value in facts.items())
+    yield "</dl>"
 
 
 def _bar(found: Statistics) -> str:
@@ -114,7 +114,7 @@ def _counts(title: str, what: str, counts: Mapping[str, int]) -> Iterator[str]:
 
 
 def _submission(row: Row, detail: Detail) -> Iterator[str]:
-    yield f"<tr><td>{html_text(row.name, limit=300)}</td>"
+    yield f'<tr><td class="name">{html_text(row.name, limit=300)}</td>'
     verdict = f'<span class="{_look(row.verdict)}">{html_text(row.verdict_text)}</span>'
     yield f"<td><details><summary>{verdict} {html_text(row.reason)}</summary>"
     yield f"<p>{html_text(row.sentence)}</p>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +33,12 @@ def settle(
     memory: int | None = None,
     python: str | None = None,
     before: dict[str, Any] | None = None,
+    local: bool = True,
 ) -> tuple[Settings, dict[str, str]]:
     """Return the settings of a batch, and what reports say of them.
 
     ``memory`` is in MiB; ``before`` are the settings of an earlier run whose results are in the same folder: fresh
-    cases are chosen as they were then, so that its results can be kept.
+    cases are chosen as they were then, so that its results can be kept. Not ``local``: it runs on other machines.
 
     Raises:
         InvalidArgument: A value is not allowed, or values contradict each other.
@@ -65,9 +68,19 @@ def settle(
         start_timeout=start_timeout,
         limit=limit,
         memory=None if memory is None else memory * 2**20,
-        python=python,
+        python=_interpreter(python) if local else python,
     )
     return settings, _facts(settings, sources)
+
+
+def _interpreter(python: str | None) -> str | None:
+    """Return where the interpreter is, found from here: each submission runs in a folder of its own."""
+    if python is None:
+        return None
+    found = shutil.which(python)
+    if found is None:
+        raise InvalidArgument("--python", python, "the path of a Python interpreter")
+    return os.path.abspath(found)  # noqa: PTH100 - not resolve(): a virtual environment is known by the link's name
 
 
 def _facts(settings: Settings, sources: Sources) -> dict[str, str]:

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any
 
 from posvec.schemas.errors import ClusterUnavailable, InvalidArgument, first_line, shorten
-from posvec.verifier.batch.task import judge
+from posvec.verifier.batch.task import judge, shelter
 from posvec.verifier.running.launch import make_scratch, remove_scratch
 
 _CONNECT_SECONDS = 10
@@ -33,6 +33,7 @@ class LocalPool:
         """Prepare a pool of ``jobs`` processes; they start when they are needed."""
         self.width = jobs
         self._scratch = make_scratch()
+        shelter(Path(self._scratch))
         self.executor: Executor = self._made()
 
     def _made(self) -> Executor:

@@ -53,7 +53,7 @@ class ResultsFolder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             held = [name for name in os.listdir(path) if not name.endswith(TEMPORARY_SUFFIX)]  # noqa: PTH208
-            if held and folder.settings() is None:
+            if held and folder.settings() is None and not folder._left_damaged(held):
                 raise OutputError(
                     path, "it holds files, and no results of posvec batch", remedy="choose an empty folder with -o"
                 )
@@ -95,6 +95,11 @@ class ResultsFolder:
             return None
         settings: dict[str, Any] = found["settings"]
         return settings
+
+    def _left_damaged(self, held: Sequence[str]) -> bool:
+        """Say whether all in the folder is what a batch writes, of which only the summary is damaged."""
+        ours = (self.csv.name, self.page.name, self.summary.name, self.submissions.name)
+        return self.summary.is_file() and self.submissions.is_dir() and set(held).issubset(ours)
 
     def kept(self, name: str, file: str, key: str) -> Result | None:
         """Return the result of an earlier run with the same key; None if there is none, or it is damaged."""

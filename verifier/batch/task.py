@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +24,10 @@ from posvec.verifier.batch.settings import Settings
 from posvec.verifier.running.launch import make_scratch, remove_scratch
 from posvec.verifier.running.target import Target
 
-_FOLDER = "submission"
+# Deep: `..` and `../..` of a submission, which some delete or fill, are its own too.
+_FOLDER = "private/copy/submission"
+_STACK = "Stack (most recent call first):"
+_SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,20 +103,42 @@ def judge(task: Task) -> Result:
     if task.version != __version__:
         why = f"posvec {task.version} asked, but posvec {__version__} is what runs on this worker"
         return not_judged(task.name, task.path, "failed", why, digest=digest)
+    result, whole = _judged(task)
+    if not whole and result.row.exit_code:  # the fault of another one, which is over soon?
+        result, whole = _judged(task)
+    if not whole and result.row.exit_code:
+        why = "its private folder was deleted while it ran, by itself or by another submission"
+        return not_judged(task.name, task.path, "failed", why, digest=digest)
+    return result
+
+
+def _judged(task: Task) -> tuple[Result, bool]:
+    """Return the result, and whether the folder was there to the end: one may delete all that is above its own."""
     began = time.monotonic()
+    digest = task.package.digest
+    if not Path(tempfile.gettempdir()).exists():  # deleted, as above
+        shelter(Path(tempfile.gettempdir()))
     scratch = make_scratch()
     try:
         folder = Path(scratch).resolve() / _FOLDER
         task.package.write(folder)
         with _only_on(task.cpus):
-            return _verify(task, folder, began)
+            result = _verify(task, folder, began)
     except VectorsError as error:
         _sources.cache_clear()
-        return not_judged(task.name, task.path, "vectors", str(error), digest=digest)
+        result = not_judged(task.name, task.path, "vectors", str(error), digest=digest)
     except (PosvecError, OSError) as error:
-        return not_judged(task.name, task.path, "failed", str(error), digest=digest)
+        result = not_judged(task.name, task.path, "failed", str(error), digest=digest)
     finally:
+        whole = Path(scratch).exists()
         remove_scratch(scratch)
+    return result, whole
+
+
+def shelter(folder: Path) -> None:
+    """Make a folder, if it is not there, whose names cannot be listed: what is in it is not found by accident."""
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o300)
 
 
 def _verify(task: Task, folder: Path, began: float) -> Result:
@@ -149,13 +175,16 @@ def _verify(task: Task, folder: Path, began: float) -> Result:
     if report.exit_code == 130 and not session.out_of_time:
         raise KeyboardInterrupt  # where this runs is to end
     values: dict[str, Any] = _without(report.to_dict(), f"{folder}{os.sep}")
-    row = _row(task, report, values, session, time.monotonic() - began)
+    said = _without(_said(session), f"{folder}{os.sep}")
+    row = _row(task, report, values, session, said, time.monotonic() - began)
     if row.problem == "vectors":
         _sources.cache_clear()
     return Result(row=row, report=values)
 
 
-def _row(task: Task, report: Report, values: dict[str, Any], session: LimitedSession, seconds: float) -> Row:
+def _row(
+    task: Task, report: Report, values: dict[str, Any], session: LimitedSession, said: list[str], seconds: float
+) -> Row:
     counts = {name: values["counts"][name] for name in ("selected", *OUTCOMES)}
     verdict: str = report.verdict
     exit_code, sentence, problem = report.exit_code, values["verdict"]["sentence"], ""
@@ -178,20 +207,35 @@ def _row(task: Task, report: Report, values: dict[str, Any], session: LimitedSes
         problem=problem,
         sentence=" ".join(sentence.split()),
         mistakes=tuple(tuple(m["id"] for m in explanation["mistakes"]) for explanation in diagnosis["explanations"]),
-        diagnosis=diagnosis["sentence"],
+        diagnosis=diagnosis["sentence"] or _first(values["failure"]),
         counts=counts,
         levels_held=report.levels_held,
         seconds=seconds,
         digest=task.package.digest,
         source_sha256=hashlib.sha256(task.package.content(task.file)).hexdigest(),
-        notes=(*task.package.notes, *_said(session), *values["notes"]),
+        notes=(*task.package.notes, *said, *values["notes"]),
     )
 
 
-def _said(session: LimitedSession) -> tuple[str, ...]:
-    """Return the last line of what the import raised: the sentence has its type only."""
+def _said(session: LimitedSession) -> list[str]:
+    """Return what the import raised and where it does not go on: the sentence has neither."""
     details = "" if session.unavailable is None else session.unavailable.details.partition("\nIt wrote:")[0]
-    return tuple(shorten(line, 300) for line in details.strip().splitlines()[-1:])
+    lines = [line.strip() for line in details.splitlines() if line.strip()]
+    places = [line for line in lines if line.startswith('File "')]
+    if _STACK in lines:
+        return [shorten(f"It was at: {place}", 300) for place in places[:1]]
+    if lines and places and lines[-1].startswith(_SYNTAX):
+        return [shorten(f"{lines[-1]} ({places[-1]})", 300)]
+    return [shorten(line, 300) for line in lines[-1:]]
+
+
+def _first(failure: dict[str, Any] | None) -> str:
+    """Return in a sentence why the first case failed, where nothing is known of what it returned."""
+    if failure is None or failure["outcome"] not in ("error", "layout", "crash", "timeout"):
+        return ""
+    lines = [line for line in failure["detail"].splitlines() if line.strip()] or [""]
+    why = lines[-1] if failure["outcome"] == "error" else lines[0].removesuffix(":").rpartition("; ")[0] or lines[0]
+    return shorten(f"The first failure, {failure['case']}: {failure['outcome']}, {why.strip()}", 600)
 
 
 def _problem(session: LimitedSession, report: Report) -> str:

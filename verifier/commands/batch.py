@@ -79,7 +79,7 @@ def batch(
     for name in ("SIGTERM", "SIGHUP"):  # a cancelled job or a closed terminal leaves what ran, as Ctrl-C does
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:
             signal.signal(getattr(signal, name), signal.default_int_handler)
-    settings, facts = settle(**asked, before=ResultsFolder(path=output).settings())
+    settings, facts = settle(**asked, before=ResultsFolder(path=output).settings(), local=scheduler is None)
     results = ResultsFolder.open(output)
     with progress(len(found.submissions)) as advance:
         run = Batch(

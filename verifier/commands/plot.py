@@ -64,6 +64,8 @@ def plot(
         for word in what:
             if "=" not in word and Path(word).exists():
                 raise click.UsageError(f"which case of {word}? Add --case ID", ctx)
+            if word.endswith(".h5"):
+                raise InvalidArgument("the case or file", word, "the id of a case, or a file that is there")
         pictures = [of_case(word, None, option="the case") for word in (what or (case_id or "",))]
     else:
         if T == 0:

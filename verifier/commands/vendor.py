@@ -97,6 +97,7 @@ def _check(ctx: click.Context, folder: Path, vectors: Path | None) -> int:
 
 def _print(folder: Path, found: Checked, vectors: Path | None) -> None:
     from posvec.schemas.errors import printable, shorten
+    from posvec.vectors.vendoring.place import STAGING
     from posvec.vectors.vendoring.record import OWN
     from posvec.vectors.vendoring.releases import key, step
     from posvec.verifier.text import counted, row, terminal_width
@@ -127,13 +128,15 @@ def _print(folder: Path, found: Checked, vectors: Path | None) -> None:
         for line in row(change.kind, f"{change.name}: {change.what}", terminal_width()):
             click.echo(printable(line))
     if found.changes or found.faults:
-        words = shlex.split(record.command)
+        words = shlex.split(found.command)
         words[2:3] = [str(folder)]
         if vectors is not None:
             words = [*(word for word in words if not word.startswith("--vectors=")), f"--vectors={vectors}"]
         again = shlex.join(words)
-        restore = "restore what was changed, or delete it and run" if found.faults else "run"
-        for line in row("to update" if not found.faults else "to repair", f"{restore} {again}", terminal_width()):
+        unfinished = [fault.name for fault in found.faults] == [STAGING]
+        restore = "restore what was changed, or delete it and run" if found.faults and not unfinished else "run"
+        todo = "to finish" if unfinished else "to repair" if found.faults else "to update"
+        for line in row(todo, f"{restore} {again}", terminal_width()):
             click.echo(printable(line))
 
 

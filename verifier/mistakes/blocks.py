@@ -15,7 +15,6 @@ import numpy as np
 from posvec.schemas.build import Stream
 from posvec.vectors.derive import seed_key
 from posvec.vectors.threefry import UInt32, encrypt
-from posvec.vectors.ulp import Float32
 from posvec.verifier.mistakes.catalogue import CATALOGUE
 from posvec.verifier.mistakes.hypothesis import DEFAULT_KEY, Hypothesis, Part, World, indices
 from posvec.verifier.mistakes.numbers import Index, Numbers, words_at
@@ -64,11 +63,11 @@ class Block:
 
 
 class Blocks:
-    """The blocks of one call and what came for it."""
+    """The blocks of one call that returned ``length`` elements; whatever these are, the blocks are the same."""
 
-    def __init__(self, world: World, args: Args, came: Float32) -> None:
-        self._world, self._args, self._length = world, args, came.size
-        self.picked = sorted({0, 1 % came.size, came.size - 1})[:_LOOKED_AT]
+    def __init__(self, world: World, args: Args, length: int) -> None:
+        self._world, self._args, self._length = world, args, length
+        self.picked = sorted({0, 1 % length, length - 1})[:_LOOKED_AT]
         self._parts: dict[type[Variant], list[Part]] = {}
         for mistake in CATALOGUE:
             if world.stream in mistake.streams:

@@ -14,6 +14,7 @@ from posvec.schemas.build import Stream
 from posvec.vectors.derive import param_key, seed_key
 from posvec.vectors.draws import DrawTable
 from posvec.vectors.random_bits import random_bits
+from posvec.vectors.threefry import UInt32
 from posvec.vectors.ulp import Float32
 from posvec.verifier.mistakes.distributions import DEFAULT as DEFAULT_VALUES
 from posvec.verifier.mistakes.numbers import Bounds, Index, Numbers
@@ -107,7 +108,7 @@ class World:
         groups: dict[tuple[int, int], list[int]] = {}
         for position, (_, T, d_model) in enumerate(used):
             groups.setdefault((T, d_model), []).append(position)
-        drawer = _Drawer(self, hypothesis)
+        drawer = _Drawer(self, hypothesis, used)
         lengths = [0] * len(used)
         pieces: dict[int, Numbers] = {}
         for (T, d_model), positions in groups.items():
@@ -145,12 +146,15 @@ def indices(hypothesis: Hypothesis, T: int, d_model: int) -> tuple[Index, int]:
 class _Drawer:
     """Draws whole tables once and takes elements from them."""
 
-    def __init__(self, world: World, hypothesis: Hypothesis) -> None:
+    def __init__(self, world: World, hypothesis: Hypothesis, calls: Sequence[Args]) -> None:
         self._world, self._hypothesis = world, hypothesis
         self._stream = world.stream_of(hypothesis)
         self._key = hypothesis.step(Key, DEFAULT_KEY)
         self._kept: dict[tuple[tuple[int, ...], int], Numbers | None] = {}
         self._tables: dict[tuple[int, ...], NDArray[np.float64] | None] = {}
+        # The keys of all seeds at once: one by one they would take longer than all else.
+        self._rows = {seed: row for row, seed in enumerate(dict.fromkeys(args.seed for args in calls))}
+        self._keys: UInt32 | None = None
 
     def draw(self, calls: Sequence[Args], index: Index, size: int) -> Numbers | None:
         generator = self._hypothesis.generator
@@ -169,11 +173,16 @@ class _Drawer:
         else:
             name = (tuple(args.seed for args in calls), size)
             if name not in self._kept:
-                keys = self._key.of(name[0], self._stream)
+                keys = self._keys_of(name[0])
                 words = _random_bits(np.ascontiguousarray(keys).tobytes(), size, self._stream)
                 self._kept[name] = Numbers(table=self._world.table, stream=self._stream, words=words)
             whole = self._kept[name]
         return None if whole is None else _taken(whole, index)
+
+    def _keys_of(self, seeds: Sequence[int]) -> UInt32:
+        if self._keys is None:
+            self._keys = self._key.of(tuple(self._rows), self._stream)
+        return self._keys[[self._rows[seed] for seed in seeds]]
 
     def _table(self, generator: Generator, args: Args, size: int) -> NDArray[np.float64] | None:
         name = (args.seed, args.d_model, size, *((args.T,) if generator.per_T else ()))

@@ -8,19 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from posvec.schemas.build import Stream
 from posvec.vectors.derive import N_DRAWS
+from posvec.vectors.draws import DrawTable
 from posvec.vectors.ulp import Float32
 from posvec.verifier.mistakes.blocks import Block, Blocks, element_index
 from posvec.verifier.mistakes.distributions import DEFAULT
 from posvec.verifier.mistakes.evidence import Evidence, Level, fits, level
 from posvec.verifier.mistakes.hypothesis import Hypothesis, Part, World
 from posvec.verifier.mistakes.numbers import Numbers
-from posvec.verifier.mistakes.parts import Args, Values
+from posvec.verifier.mistakes.parts import Args, RunFacts, Values
 
 MOST_MISTAKES = 3
 _MOST_NAMED = 6
@@ -72,13 +75,29 @@ def _told(hypothesis: Hypothesis, evidence: Evidence, examined: int) -> bool:
     return bits >= math.log2(max(2, examined)) + (_SPARE_BITS if len(hypothesis.parts) > 1 else 8)
 
 
+@lru_cache(maxsize=2)
+def _blocks(
+    table: DrawTable,
+    stream: Stream,
+    order: tuple[Args, ...],
+    environment: tuple[tuple[str, str | bool | None], ...],
+    args: Args,
+    length: int,
+) -> Blocks:
+    """Return the blocks of a call, kept for the next run: a class is asked the same of each submission."""
+    facts = RunFacts(order=order, environment=dict(environment))
+    return Blocks(World(table=table, stream=stream, facts=facts), args, length)
+
+
 class _Candidates:
     """The hypotheses that explain one call."""
 
     def __init__(self, world: World, args: Args, came: Float32) -> None:
         self._world = world
         self._one = Evidence(calls=[args], came=[came], failed=[True])
-        self._blocks = Blocks(world, args, came)
+        facts = world.facts
+        environment = tuple(sorted((facts.environment or {}).items(), key=lambda item: item[0]))
+        self._blocks = _blocks(world.table, world.stream, tuple(facts.order), environment, args, came.size)
         self._looked = came[self._blocks.picked]
         self._tests: dict[tuple[str, str, int, int], _Test] = {}
         self.examined = 0

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import h5py
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from posvec.schemas.errors import VectorsError
 from posvec.vectors.vendoring.check import check
 from posvec.vectors.vendoring.contents import Contents
-from posvec.vectors.vendoring.place import vendor
+from posvec.vectors.vendoring.place import STAGING, vendor
 from posvec.vectors.vendoring.record import FILE, read_record
 from tests.vectors.conftest import CANONICAL, OTHER
 
@@ -79,6 +80,14 @@ def test_an_edited_version_does_not_pass(copy):
     (copy / FILE).write_text(json.dumps(document, indent=1) + "\n")
     assert not read_record(copy / FILE).genuine
     assert faults(copy) == ("edited", [(FILE, "edited")])
+
+
+def test_an_interrupted_update_is_finished_by_its_own_command(copy):
+    (copy / STAGING).mkdir()
+    staged = replace(read_record(copy / FILE), command="posvec vendor . --suite=alibi_bias")
+    (copy / STAGING / FILE).write_text(staged.to_json(), "ascii", newline="\n")
+    found = check(copy, vectors=None)
+    assert ([fault.name for fault in found.faults], found.command) == ([STAGING], staged.command)
 
 
 def test_without_a_version_there_is_nothing_to_check(copy):

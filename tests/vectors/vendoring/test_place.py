@@ -1,6 +1,7 @@
 """A copy is written whole or not at all, and never over what somebody else wrote."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -105,6 +106,23 @@ def test_what_is_not_as_posvec_wrote_it_is_left_alone(own, tmp_path):
             vendor(folder, Contents(vectors=own[1]))
         assert refused.value.exit_code == 1
         assert everything() == before, change.__name__
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such locks there")
+def test_two_at_once_do_not_get_in_each_others_way(own, tmp_path):
+    """While one writes, another is refused and changes nothing."""
+    import fcntl
+
+    folder = tmp_path / "copy"
+    vendor(folder, Contents(vectors=own[0]))
+    before = content(folder)
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with pytest.raises(OverwriteRefused, match="another `posvec vendor` is writing to it"):
+        vendor(folder, Contents(vectors=own[1]))
+    os.close(descriptor)
+    assert content(folder) == before
+    assert vendor(folder, Contents(vectors=own[1])).changed
 
 
 def test_a_record_that_names_files_elsewhere_is_not_believed(own, tmp_path):

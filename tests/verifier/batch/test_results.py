@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 
 from posvec.schemas.batch import Row
+from posvec.schemas.errors import OutputError
 from posvec.verifier.batch.as_csv import to_csv
 from posvec.verifier.batch.as_html import Detail, to_html
 from posvec.verifier.batch.results import ResultsFolder
@@ -58,6 +59,15 @@ def test_a_result_is_kept_unless_it_was_the_fault_of_where_it_ran(tmp_path):
         assert folder.kept("ada", "ada.json", "key") == (result if kept else None)
     assert folder.kept("ada", "ada.json", "another key") is None
     assert folder.kept("bob", "bob.json", "key") is None
+
+
+def test_a_damaged_summary_does_not_cost_the_results_beside_it(tmp_path):
+    folder = ResultsFolder.open(tmp_path / "results")
+    folder.summary.write_text("{")
+    assert ResultsFolder.open(folder.path) == folder
+    (folder.path / "mine.txt").write_text("mine")
+    with pytest.raises(OutputError, match="no results of posvec batch"):
+        ResultsFolder.open(folder.path)
 
 
 def test_a_class_is_counted():

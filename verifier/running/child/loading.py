@@ -66,7 +66,12 @@ def load_file(path: str) -> Any:
     module = module_from_spec(spec)
     _modules[name] = module
     with open(path, "rb") as file:
-        code = compile(file.read(), path, "exec", dont_inherit=True)
+        source = file.read()
+    try:
+        code = compile(source, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:  # the latter, or one without a file's name, for null bytes
+        fields = describe_raised(error)
+        raise Unavailable("syntax", type=fields["t"], detail=fields["x"]) from None
     exec(code, module.__dict__)  # noqa: S102 - running the target is what this file is for
     return _modules.get(name, module)
 
