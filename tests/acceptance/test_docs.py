@@ -42,4 +42,6 @@ def test_the_first_session_in_the_readme_is_a_real_one(posvec):
     for session in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, shown = session.partition("\n")
         ran = posvec(*command.split()[1:], cwd=ROOT)
-        assert ran.out.startswith(shown.rstrip("\n")), command
+        # What share of the port's elements is rounded otherwise depends on the CPU, through NumPy's logarithm.
+        out, shown = (re.sub(r"\d\.\d %", "… %", text) for text in (ran.out, shown.rstrip("\n")))
+        assert out.startswith(shown), command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import subprocess
@@ -53,7 +54,8 @@ def printing(tmp_path):
 def test_a_served_function_conforms(posvec, served):
     ran = posvec("verify", "--match", "equivalent", *served(name="mine", version="7"))
     assert (ran.status, ran.report["counts"]["pass"]) == (0, 2079)
-    assert ran.out.startswith("EQUIVALENT: same draws, other rounding in 4.3 % of 465,696 elements")
+    # How many differ depends on the CPU: NumPy's logarithm of float32 rounds otherwise with AVX-512.
+    assert re.match(r"EQUIVALENT: same draws, other rounding in \d\.\d % of 465,696 elements", ran.out)
     assert f"ran on     mine 7, Python {sys.version.split()[0]}" in ran.out
     assert ran.report["coercion"]["checked"] == 0
     assert ran.report["behaviour"]["checked"] == 32
