@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,14 @@ from posvec.verifier.layout import judge_layout
 CASE = Case(id="learned_pos_embed/seed=0/d_model=4/T=3", args={"seed": 0, "T": 3, "d_model": 4})
 
 
-def judge(array=None, **changes):
+WHOLE = replace(LEARNED_POS_EMBED, output=replace(LEARNED_POS_EMBED.output, dtype="int32"))
+
+
+def judge(array=None, *, suite=LEARNED_POS_EMBED, due=(12,), **changes):
     if array is not None:
         changes = {"dtype": array.dtype.str, "shape": array.shape, "data": array.tobytes(), **changes}
     answer = Answer(**{"case_id": CASE.id, "kind": "array", "type_name": "numpy.ndarray", **changes})
-    return judge_layout(answer, suite=LEARNED_POS_EMBED, case=CASE, shape=(12,))
+    return judge_layout(answer, suite=suite, case=CASE, shape=due)
 
 
 def test_a_flat_float32_array_of_the_right_length_is_taken_as_it_is():
@@ -160,6 +165,81 @@ def test_each_wrong_layout_is_said_in_full():
         "rank 9": f"a wrong rank came: {wanted}",
         "no bytes": f"no bytes came with the array: {wanted}",
     }
+
+
+@pytest.mark.parametrize(
+    ("array", "suite", "due", "problem"),
+    [
+        (np.zeros((3, 4), "<f4"), LEARNED_POS_EMBED, (3, 4), None),
+        (np.zeros((), "<f4"), LEARNED_POS_EMBED, (), None),
+        (np.zeros(12, "<i4"), WHOLE, (12,), None),
+        (
+            np.zeros(12, "<f4"),
+            LEARNED_POS_EMBED,
+            (3, 4),
+            "shape (12,) came, not (3, 4): return a float32 array of shape (3, 4)",
+        ),
+        (np.zeros(2, "<f4"), LEARNED_POS_EMBED, (), "shape (2,) came, not (): return a float32 array of shape ()"),
+        (
+            np.zeros((1,) * 8, "<f4"),
+            LEARNED_POS_EMBED,
+            (1, 1),
+            "shape (1, 1, 1, 1, 1, 1, 1, 1) came, not (1, 1): return a float32 array of shape (1, 1)",
+        ),
+        (
+            np.zeros((1,) * 9, "<f4"),
+            LEARNED_POS_EMBED,
+            (1, 1),
+            "a wrong rank came: return a float32 array of shape (1, 1)",
+        ),
+        (
+            np.zeros((3, 4), "<f8"),
+            WHOLE,
+            (3, 4),
+            "dtype float64 came, not int32: return an int32 array of shape (3, 4)",
+        ),
+        (
+            np.zeros(12, "<f8"),
+            WHOLE,
+            (12,),
+            "dtype float64 came, not int32: return a one-dimensional int32 array of shape (12,)",
+        ),
+    ],
+)
+def test_other_suites_ask_for_other_shapes_and_dtypes(array, suite, due, problem):
+    layout = judge(array, suite=suite, due=due)
+    assert layout.problem == problem
+    assert (layout.values is None) == (problem is not None)
+
+
+def test_numbers_of_a_program_are_taken_if_they_are_as_many_as_are_due():
+    half = np.full(12, 0.5)
+    for name in ("values", "stdout"):
+        for due in ((12,), (3, 4)):
+            taken = judge(half, from_program=True, type_name=name, due=due)
+            assert (taken.problem, taken.values.tobytes()) == (None, half.astype(np.float32).tobytes())
+        for wrong in (half[:11], np.full(13, 0.5), half.reshape(4, 3)):
+            assert judge(wrong, from_program=True, type_name=name).problem is not None
+    assert judge(half, from_program=True, type_name="array").problem.startswith("dtype float64 came")
+    assert judge(half, type_name="values").problem.startswith("dtype float64 came")
+
+
+def test_numbers_of_a_program_are_whole_where_integers_are_due():
+    whole = judge(np.arange(12.0), suite=WHOLE, from_program=True, type_name="values")
+    assert (whole.problem, whole.values.dtype, whole.values.tolist()) == (None, np.int32, list(range(12)))
+    broken = judge(np.arange(12.0) / 2, suite=WHOLE, from_program=True, type_name="values")
+    assert broken.problem == "a number that is no 32-bit integer came: answer with integers"
+    assert broken.values is None
+
+
+def test_what_is_wrong_with_an_answer_of_a_program_is_said_once_and_cut():
+    other = judge(kind="other", from_program=True, detail="x" * 401)
+    assert other.problem == f"{'x' * 400}…; 12 numbers must come"
+    wanted = "answer with a one-dimensional float32 array of shape (12,)"
+    short = judge(np.zeros(2, "<f4"), from_program=True)
+    assert short.problem == f"2 elements came instead of 12 (T * d_model = 3 * 4): {wanted}"
+    detailed = judge(np.zeros((3, 4), "<f4"), detail="told by a callable")
+    assert "told by" not in detailed.problem
 
 
 def test_large_arrays_are_judged_as_small_ones_are():
