@@ -96,7 +96,7 @@ def dask_cluster(address: str) -> Iterator[tuple[Executor, int]]:
             address, "Dask is not installed here", remedy="install the extra: pip install 'posvec[dask]'"
         ) from None
     try:
-        client: Any = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError, TypeError, RuntimeError, ImportError) as error:
         why = first_line(error)
         raise ClusterUnavailable(
