@@ -181,6 +181,7 @@ def batch(monkeypatch, tmp_path, capsys):
         signal.signal(number, handler)
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_is_kept_with_the_same_fresh_cases_and_what_has_is_run_again(batch, tmp_path):
     folder = hand_in(tmp_path / "class", {f"{name}.py": returning(f"[{name!r}]") for name in ("a", "b", "c")})
     results = tmp_path / "results"

@@ -48,6 +48,7 @@ def test_the_wheel_holds_every_source_file_and_nothing_else(wheel):
     assert names == sources
 
 
+@pytest.mark.slow
 def test_without_jax_everything_but_generate_works(installed, tmp_path):
     def posvec(*words):
         # From an empty folder: the sources must not be found through the current directory.

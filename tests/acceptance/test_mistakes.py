@@ -53,6 +53,7 @@ def test_all_cases_of_the_default_sweep_are_evidence_and_the_diagnosis_is_quick(
     assert ran.report["seconds"]["diagnosis"] < 5
 
 
+@pytest.mark.slow
 def test_mistakes_that_cannot_be_told_apart_are_told_apart_by_the_case_that_is_suggested(posvec):
     few = posvec("verify", EXAMPLES / "unfolded_key.py", "--select", "*/seed=0/d_model=4/T=3")
     assert sorted(named(few)) == [["keras-seed"], ["unfolded-key"]]
@@ -142,6 +143,7 @@ def test_an_unknown_id_is_answered_with_the_nearest(posvec):
 # The self-test
 
 
+@pytest.mark.slow
 def test_the_selftest_without_jax_passes(posvec):
     ran = posvec("selftest", "--only", "numpy_layouts*")
     assert ran.status == 0, ran.out

@@ -79,6 +79,7 @@ def test_samples_are_pairs_of_a_sequence_and_its_reverse_with_a_rule_that_only_o
     assert all(len(set(sequence)) == example.LENGTH for sequence in ids.tolist())
 
 
+@pytest.mark.slow
 def test_it_learns_the_order_with_positions_and_only_guesses_without(example):
     assert example.train(with_positions=True, steps=400, seed=1)[-1] >= 0.97
     without = example.train(with_positions=False, steps=100, seed=1)

@@ -27,6 +27,7 @@ def texts(path):
     ]
 
 
+@pytest.mark.slow
 def test_a_table_two_of_them_and_sinusoidal_against_learned_are_drawn(posvec, tmp_path):
     one = posvec("plot", "--seed", "7", "--d-model", "16", "-o", "one.png")
     assert (one.status, one.out) == (0, "one.png: drawn.\n")

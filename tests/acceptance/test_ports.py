@@ -61,6 +61,7 @@ def test_a_port_speaks_the_protocol_as_the_scaffold_of_its_language_does(name):
     assert mine[0] == PROTOCOL.search((ROOT / "verifier" / "scaffolds" / f"{STEM}{suffix}").read_text())[0]
 
 
+@pytest.mark.slow
 def test_the_pytorch_port_conforms_too(posvec):
     pytest.importorskip("torch")
     ran = posvec("verify", PORTS / "torch_port.py", "--match", "equivalent")
@@ -68,6 +69,7 @@ def test_the_pytorch_port_conforms_too(posvec):
     assert ran.report["elements"]["outside_cell"] == 0
 
 
+@pytest.mark.slow
 def test_the_demonstration_leaves_out_what_is_not_installed_and_tables_the_rest(tmp_path):
     (tmp_path / "cc").symlink_to(shutil.which("cc") or pytest.skip("cc is not installed"))
     for tool in ("as", "ld"):  # which cc starts

@@ -180,6 +180,7 @@ def test_check_sees_that_only_the_intervals_changed(posvec, golden, tmp_path):
     assert ran.out.startswith(f"{golden}: DOES NOT HOLD in layer_norm/")
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_left_is_removed_and_a_folder_that_cannot_be_made_is_named(posvec, tmp_path):
     suite = f"{EXAMPLES / 'layer_norm.py'}:suite"
     left = tmp_path / ".layer_norm.json.x.posvec-tmp"

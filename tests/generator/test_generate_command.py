@@ -79,6 +79,7 @@ def test_two_builds_at_once_are_both_recorded_and_neither_drops_what_was_there(f
     assert all(path.name in (FILE, MANIFEST) or "generate-" in path.name for path in folder.iterdir())
 
 
+@pytest.mark.slow
 def test_two_builds_that_end_together_are_both_recorded(folder: Path):
     both = [start(*TINY, "-o", str(folder), variables=NO_FMA), start(*TINY, "-o", str(folder))]
     ended = [(process.communicate(timeout=120)[1], process.returncode) for process in both]

@@ -150,6 +150,7 @@ def test_the_same_holds_under_every_recorded_jax(python: Path, stream: Stream):
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
+@pytest.mark.slow
 def test_the_proof_for_other_versions_runs_here():
     done = subprocess.run(
         [sys.executable, "-c", PROOF, "original", "3"],
