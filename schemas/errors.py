@@ -7,6 +7,7 @@ ends with it: 2 for usage, 3 where posvec could not do what was asked.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 
 class PosvecError(Exception):
@@ -34,32 +35,43 @@ class InvalidTarget(InvalidArgument):
     """A target that is not ``module:function`` or ``path/file.py:function`` (exit 2)."""
 
 
-class VectorsError(PosvecError, OSError):
-    """A golden file or draw table that is missing, damaged or of an unknown format (exit 3)."""
+class AboutPath(PosvecError):
+    """What is wrong with a file or a folder, and what to do about it."""
 
     def __init__(self, path: Path | str, problem: str, *, remedy: str) -> None:
         super().__init__(str(path), problem, remedy)
         self.path, self.problem, self.remedy = Path(path), problem, remedy
 
+
+class VectorsError(AboutPath, OSError):
+    """A golden file or draw table that is missing, damaged or of an unknown format (exit 3)."""
+
     def __str__(self) -> str:
-        sentence = f"{self.path}: {self.problem}; {self.remedy}"
-        return sentence if sentence.endswith("?") else f"{sentence}."
+        return _ended(f"{self.path}: {self.problem}; {self.remedy}")
 
 
 class TargetUnavailable(PosvecError, ImportError):
     """A target that could not be loaded: file, module or attribute missing, import raises or hangs (exit 3).
 
-    ``details`` is the target's own traceback or output, untrusted text.
+    ``details`` is the target's own traceback or output, untrusted text; ``kind`` tells a Python target that has no such
+    function (``no-function``), is no Python (``syntax``), raises (``import``), hangs (``start``) or ends its process.
     """
 
-    def __init__(self, target: str, problem: str, *, remedy: str = "", details: str = "") -> None:
+    def __init__(
+        self,
+        target: str,
+        problem: str,
+        *,
+        remedy: str = "",
+        details: str = "",
+        kind: Literal["no-function", "syntax", "import", "start", "crash"] = "crash",
+    ) -> None:
         super().__init__(target, problem, remedy, details)
-        self.target, self.problem, self.remedy, self.details = target, problem, remedy, details
+        self.target, self.problem, self.remedy, self.details, self.kind = target, problem, remedy, details, kind
 
     def __str__(self) -> str:
         remedy = f"; {self.remedy}" if self.remedy else ""
-        sentence = f"target {shorten(self.target)}: {self.problem}{remedy}"
-        return sentence if sentence.endswith("?") else f"{sentence}."
+        return _ended(f"target {shorten(self.target)}: {self.problem}{remedy}")
 
 
 class EnvironmentRefused(PosvecError, RuntimeError):
@@ -88,36 +100,24 @@ class ReferenceDisagrees(PosvecError, RuntimeError):
     """What the reference returned is not what was derived independently; nothing is written (exit 3)."""
 
 
-class OutputError(PosvecError, OSError):
+class OutputError(AboutPath, OSError):
     """A file that could not be written; what stood there before is untouched (exit 3)."""
-
-    def __init__(self, path: Path | str, problem: str, *, remedy: str) -> None:
-        super().__init__(str(path), problem, remedy)
-        self.path, self.problem, self.remedy = Path(path), problem, remedy
 
     def __str__(self) -> str:
         return f"{self.path} could not be written: {self.problem}; {self.remedy}."
 
 
-class OverwriteRefused(PosvecError, FileExistsError):
+class OverwriteRefused(AboutPath, FileExistsError):
     """A folder with files that posvec did not write, or that were changed since; nothing is written (exit 1)."""
 
     exit_code = 1
-
-    def __init__(self, path: Path | str, problem: str, *, remedy: str) -> None:
-        super().__init__(str(path), problem, remedy)
-        self.path, self.problem, self.remedy = Path(path), problem, remedy
 
     def __str__(self) -> str:
         return f"{self.path} is left as it is: {self.problem}; {self.remedy}."
 
 
-class InputError(PosvecError, OSError):
+class InputError(AboutPath, OSError):
     """A file of the user's that could not be read (exit 3)."""
-
-    def __init__(self, path: Path | str, problem: str, *, remedy: str) -> None:
-        super().__init__(str(path), problem, remedy)
-        self.path, self.problem, self.remedy = Path(path), problem, remedy
 
     def __str__(self) -> str:
         return f"{self.path} could not be read: {self.problem}; {self.remedy}."
@@ -134,6 +134,10 @@ class InvalidLine(PosvecError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line}: {self.problem}; write {self.allowed}."
+
+
+def _ended(sentence: str) -> str:
+    return sentence if sentence.endswith("?") else f"{sentence}."
 
 
 def shorten(text: str, limit: int = 120) -> str:

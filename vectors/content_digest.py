@@ -1,12 +1,19 @@
-"""The digest of what a golden file holds, however it is stored."""
+"""The digests of files: of the bytes, and of what a golden file holds, however that is stored."""
 
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class Rows(Protocol):

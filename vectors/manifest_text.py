@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,11 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 from posvec.schemas.errors import VectorsError
 from posvec.schemas.manifest import FORMAT, FORMAT_VERSION
+from posvec.vectors.content_digest import file_sha256
 from posvec.vectors.hdf5_read import NotPlain, PlainFile
 from posvec.vectors.opening import opened
 
 REMEDY = "copy it again, or make it anew with `posvec generate`"
 _LARGEST_MANIFEST = 16 * 1024 * 1024
+_SEEN: dict[str, str] = {}
+"""By content digest: the SHA-256 of a file's bytes that were found to have it. Hashing them takes 1/30 of the time,
+which counts where one process judges many targets."""
 
 
 class _Written(Protocol):
@@ -88,17 +91,9 @@ def check_unchanged(path: Path, digest: Callable[[PlainFile], str], said: str) -
         _SEEN[said] = before
 
 
-_SEEN: dict[str, str] = {}
-"""By content digest: the SHA-256 of a file's bytes that were found to have it. Hashing them takes 1/30 of the time,
-which counts where one process judges many targets."""
-
-
 def _file_digest(path: Path) -> str:
     try:
-        if not path.is_file():
-            return ""
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path) if path.is_file() else ""
     except OSError:
         return ""
 

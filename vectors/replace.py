@@ -46,6 +46,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def told_of(path: Path, *, remedy: str) -> Iterator[None]:
+    """Raise the OutputError that says what to do for any OSError of the block, in which ``path`` is written."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, PosvecError):
+            raise
+        raise OutputError(path, error.strerror or str(error), remedy=remedy) from error
+
+
+@contextmanager
 def replacing_golden(path: Path) -> Iterator[tuple[Path, Path]]:
     """Yield temporary paths that take the places of the golden file ``path`` and of the manifest beside it.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from posvec.schemas.build import Stream
-from posvec.schemas.errors import InvalidArgument, OutputError
+from posvec.schemas.errors import InvalidArgument
 from posvec.vectors.case_golden import open_golden
 from posvec.vectors.export.cases import Source
 from posvec.vectors.export.write import EXTENSIONS
+from posvec.vectors.replace import told_of
 from posvec.verifier.selection import select as select_cases
 
 
@@ -45,8 +46,6 @@ def place(output: str | None, to: str, name: str, *, folder: bool) -> Path:
     file = f"{name}.cases{EXTENSIONS[to]}"
     path = Path(output or ".")
     if folder or (output or "").endswith("/"):
-        try:
+        with told_of(path, remedy="choose another folder with -o"):
             path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(path, error.strerror or str(error), remedy="choose another folder with -o") from error
     return path / file if path.is_dir() else path

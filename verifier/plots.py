@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from posvec.schemas.errors import InvalidArgument, OutputError, PosvecError, shorten
-from posvec.vectors.replace import replacing
+from posvec.schemas.errors import InvalidArgument, PosvecError, shorten
+from posvec.vectors.replace import replacing, told_of
 from posvec.vectors.ulp import ulp_distance
 
 EXTENSIONS = (".png", ".svg")
@@ -155,10 +155,5 @@ def _save(figure: Any, path: Path) -> None:
     kind = path.suffix.lower().removeprefix(".")
     # no date and no version, so that the same tables give the same file
     metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
-    try:
-        with replacing(path) as temporary:
-            figure.savefig(temporary, format=kind, dpi=110, metadata=metadata)
-    except OSError as error:
-        if isinstance(error, PosvecError):
-            raise
-        raise OutputError(path, error.strerror or str(error), remedy="choose another file with -o") from error
+    with told_of(path, remedy="choose another file with -o"), replacing(path) as temporary:
+        figure.savefig(temporary, format=kind, dpi=110, metadata=metadata)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from posvec.schemas.errors import InvalidArgument, OutputError, printable, shorten
 from posvec.schemas.report import OUTCOMES, CaseResult, Report
-from posvec.vectors.replace import is_stream, probe_folder, replacing
+from posvec.vectors.replace import is_stream, probe_folder, replacing, told_of
 from posvec.verifier.known_failures import FORM, KnownFailure, KnownFailures
 from posvec.verifier.text import counted
 
@@ -72,13 +72,11 @@ class ListFile:
         if is_stream(path):  # what stands there could not be read and put back
             raise OutputError(path, "it is no regular file", remedy=_REMEDY)
         self.before = KnownFailures.read(path) if path.exists() else KnownFailures(path=path)
-        try:
+        with told_of(path, remedy=_REMEDY):
             probe_folder(path)
             if path.exists():
                 with path.open("ab"):
                     pass
-        except OSError as error:
-            raise self._failed(error) from error
 
     def write(self, report: Report, ids: Sequence[str]) -> Iterator[str]:
         """Write the list of the cases that fail in ``report``, unless not all ran; yield lines that say what was done.
@@ -102,18 +100,12 @@ class ListFile:
         covered = {name for entry in kept for name in entry.matching(list(failing))}
         new = [*grouped({name: why for name, why in failing.items() if name not in covered}, ids)]
         text = "\n".join(_lines(self.before.lines, kept, new)) + "\n"
-        try:
-            with replacing(self.path) as temporary:
-                temporary.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise self._failed(error) from error
+        with told_of(self.path, remedy=_REMEDY), replacing(self.path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
         patterns = counted(len(kept) + len(new), "pattern")
         yield f"{shown} lists {counted(len(failing), 'case')} in {patterns}."
         for entry in removed:
             yield f"  taken out: {shorten(_line(entry), 300)}"
-
-    def _failed(self, error: OSError) -> OutputError:
-        return OutputError(self.path, error.strerror or str(error), remedy=_REMEDY)
 
 
 def _fails(result: CaseResult) -> bool:

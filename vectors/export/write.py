@@ -7,13 +7,13 @@ import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
-from posvec.schemas.errors import InvalidArgument, OutputError, PosvecError
+from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.vectors.export.as_csv import write_csv
 from posvec.vectors.export.as_json import write_json
 from posvec.vectors.export.as_npz import write_npz
 from posvec.vectors.export.as_raw import write_raw
 from posvec.vectors.export.cases import Source
-from posvec.vectors.replace import replacing
+from posvec.vectors.replace import replacing, told_of
 
 _WRITERS = {"npz": write_npz, "json": write_json, "csv": write_csv}
 EXTENSIONS = {"npz": ".npz", "json": ".json", "csv": ".csv", "raw": ".bin"}
@@ -37,18 +37,13 @@ def export(source: Source, to: str, path: Path) -> tuple[Path, ...]:
             raise InvalidArgument("-o", str(file), "another file than the golden file and its manifest")
         if file.is_dir():
             raise OutputError(file, "it is a folder", remedy="name a file with -o")
-    try:
-        with replacing(path) as temporary:
-            if to != "raw":
-                _WRITERS[to](temporary, source)
-                return (path,)
-            with replacing(index) as beside:
-                write_raw(temporary, beside, source, name=path.name)
-            return path, index
-    except OSError as error:
-        if isinstance(error, PosvecError):
-            raise
-        raise OutputError(path, error.strerror or str(error), remedy="choose another place with -o") from error
+    with told_of(path, remedy="choose another place with -o"), replacing(path) as temporary:
+        if to != "raw":
+            _WRITERS[to](temporary, source)
+            return (path,)
+        with replacing(index) as beside:
+            write_raw(temporary, beside, source, name=path.name)
+        return path, index
 
 
 def export_to_stream(source: Source, to: str, stream: BinaryIO) -> None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from posvec.schemas.errors import VectorsError
 from posvec.vectors.case_golden import CaseGolden, open_golden
+from posvec.vectors.content_digest import file_sha256
 from posvec.vectors.diff import diff
 from posvec.vectors.diff_cases import diff_cases
 from posvec.vectors.draws import DEFAULT_PATH
@@ -18,7 +19,7 @@ from posvec.vectors.files import SHIPPED, suites_in
 from posvec.vectors.golden import Golden
 from posvec.vectors.vendoring.contents import DRAWS, Contents, golden_files
 from posvec.vectors.vendoring.place import STAGING, pending
-from posvec.vectors.vendoring.record import FILE, OWN, Record, file_sha256, read_record
+from posvec.vectors.vendoring.record import FILE, OWN, Record, read_record
 from posvec.vectors.vendoring.releases import current, key
 
 Status = Literal["unchanged", "damaged", "edited", "outdated"]

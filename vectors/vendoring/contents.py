@@ -12,11 +12,12 @@ from posvec import __version__
 from posvec.schemas import validate
 from posvec.schemas.errors import VectorsError
 from posvec.vectors.case_golden import CaseGolden, open_golden
+from posvec.vectors.content_digest import file_sha256
 from posvec.vectors.draws import DEFAULT_PATH
 from posvec.vectors.files import SHIPPED, file_name, locate, suites_in
 from posvec.vectors.golden import Golden
 from posvec.vectors.vendoring.readme import readme
-from posvec.vectors.vendoring.record import OWN, SUMS, Record, VendoredFile, file_sha256
+from posvec.vectors.vendoring.record import OWN, SUMS, Record, VendoredFile
 from posvec.vectors.vendoring.releases import current
 from posvec.vectors.vendoring.subset import write_quick
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posvec.schemas.errors import InvalidArgument, OutputError, OverwriteRefused, PosvecError, VectorsError, shorten
+from posvec.vectors.content_digest import file_sha256
 from posvec.vectors.replace import replacing
 from posvec.vectors.vendoring.contents import Contents, write_contents
-from posvec.vectors.vendoring.record import FILE, Record, file_sha256, read_record
+from posvec.vectors.vendoring.record import FILE, Record, read_record
 
 STAGING = ".posvec-vendor"
 

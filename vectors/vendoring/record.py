@@ -142,11 +142,5 @@ def read_record(path: Path) -> Record:
         raise VectorsError(path, f"is not what `posvec vendor` wrote ({error!s:.120})", remedy=_REMEDY) from error
 
 
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _text(data: dict[str, Any]) -> str:
     return json.dumps(data, indent=1, ensure_ascii=True) + "\n"

@@ -66,9 +66,8 @@ def _body(
         f'<span class="{_look(verdict)}">{count:,} {html_text(VERDICTS[verdict])}</span>'
         for verdict, count in found.verdicts.items()
     ) + "</p>"  # fmt: skip
-    if found.mistakes or found.unnamed:
-        counts = {**found.mistakes, **({"none that is known": found.unnamed} if found.unnamed else {})}
-        yield from _counts("Mistakes", "submissions", counts)
+    if found.by_mistake:
+        yield from _counts("Mistakes", "submissions", found.by_mistake)
     if found.problems:
         yield from _counts("Not judged", "submissions", {PROBLEMS[name]: n for name, n in found.problems.items()})
     if found.slowest:

@@ -11,7 +11,15 @@ from posvec.schemas.errors import InvalidArgument, printable, shorten
 from posvec.verifier.batch.refusal import Refused
 
 _ALLOWED = "GLOB or GLOB:function, as in 'homework.py:learned_pos_embed_forward' or '**/*.py'"
-_ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar")
+_NOT_RUN = (
+    ("notebook", (".ipynb",), "export it as Python: jupyter nbconvert --to script"),
+    (
+        "archive",
+        (".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar"),
+        "unpack it first: posvec opens no archives",
+    ),
+)
+"""What may hold Python and is not run: its name in a row, the endings of such files, and what to do."""
 DEFAULT = "*.py"
 
 
@@ -67,10 +75,7 @@ class Pattern:
         raise self._none(paths)
 
     def _none(self, paths: Sequence[str]) -> Refused:
-        for problem, endings, advice in (
-            ("notebook", (".ipynb",), "export it as Python: jupyter nbconvert --to script"),
-            ("archive", _ARCHIVES, "unpack it first: posvec opens no archives"),
-        ):
+        for problem, endings, advice in _NOT_RUN:
             found = [path for path in paths if path.lower().endswith(endings)]
             if found and not any(path.endswith(".py") for path in paths):
                 return Refused(problem, f"no file matches {self.glob!r}, but there is {_listed(found)}; {advice}")
@@ -83,10 +88,9 @@ def refuse_file(name: str) -> Refused | None:
     lower = name.lower()
     if lower.endswith(".py"):
         return None
-    if lower.endswith(".ipynb"):
-        return Refused("notebook", "is a notebook; export it as Python: jupyter nbconvert --to script")
-    if lower.endswith(_ARCHIVES):
-        return Refused("archive", "is an archive; unpack it first: posvec opens no archives")
+    for problem, endings, advice in _NOT_RUN:
+        if lower.endswith(endings):
+            return Refused(problem, f"is {'an' if problem == 'archive' else 'a'} {problem}; {advice}")
     return Refused("not-python", "does not end in .py")
 
 

@@ -24,7 +24,7 @@ from posvec.schemas.batch import (
 )
 from posvec.schemas.errors import OutputError
 from posvec.schemas.validate import violation
-from posvec.vectors.replace import TEMPORARY_SUFFIX, probe_folder, replacing
+from posvec.vectors.replace import TEMPORARY_SUFFIX, probe_folder, replacing, told_of
 from posvec.verifier.batch.statistics import Statistics
 from posvec.verifier.batch.submissions import MARKER, Submission
 from posvec.verifier.batch.task import Result
@@ -50,7 +50,7 @@ class ResultsFolder:
 
         """
         folder = cls(path=path)
-        try:
+        with told_of(path, remedy=_REMEDY):
             path.mkdir(parents=True, exist_ok=True)
             held = [name for name in os.listdir(path) if not name.endswith(TEMPORARY_SUFFIX)]  # noqa: PTH208
             if held and folder.settings() is None and not folder._left_damaged(held):
@@ -62,10 +62,6 @@ class ResultsFolder:
                 if file.is_dir():
                     raise OutputError(file, "it is a directory", remedy=_REMEDY)
                 probe_folder(file)
-        except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            raise OutputError(path, error.strerror or str(error), remedy=_REMEDY) from error
         return folder
 
     @property
@@ -172,11 +168,8 @@ class ResultsFolder:
             raise problem
 
     def _write(self, path: Path, content: bytes) -> None:
-        try:
-            with replacing(path) as temporary:
-                temporary.write_bytes(content)
-        except OSError as error:
-            raise OutputError(path, error.strerror or str(error), remedy=_REMEDY) from error
+        with told_of(path, remedy=_REMEDY), replacing(path) as temporary:
+            temporary.write_bytes(content)
 
 
 def file_names(submissions: Sequence[Submission]) -> list[str]:

@@ -39,6 +39,11 @@ class Statistics:
     same: tuple[tuple[str, ...], ...]
 
     @property
+    def by_mistake(self) -> dict[str, int]:
+        """How many submissions make each known mistake, and how many none that is known."""
+        return self.mistakes | ({"none that is known": self.unnamed} if self.unnamed else {})
+
+    @property
     def undecided(self) -> int:
         """How many could not be judged."""
         return self.verdicts.get("could-not-judge", 0)

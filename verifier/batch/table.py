@@ -31,9 +31,8 @@ def statistics_lines(found: Statistics, width: int) -> Iterator[str]:
         yield from row("verdicts", _listed({VERDICTS[name]: count for name, count in found.verdicts.items()}), width)
     if found.problems:
         yield from row("not judged", _listed({PROBLEMS[name]: n for name, n in found.problems.items()}), width)
-    if found.mistakes or found.unnamed:
-        known = {**found.mistakes, **({"none that is known": found.unnamed} if found.unnamed else {})}
-        yield from row("mistakes", _listed(known, _MOST), width)
+    if found.by_mistake:
+        yield from row("mistakes", _listed(found.by_mistake, _MOST), width)
     if found.slowest:
         slow = ", ".join(f"{_cut(name, _NAME)} {seconds:.1f} s" for name, seconds in found.slowest)
         yield from row("slowest", slow, width)

@@ -242,16 +242,7 @@ def _problem(session: LimitedSession, report: Report) -> str:
     error = session.unavailable
     if error is None:
         return "vectors" if all(r.detail == "not judged" for r in report.results) else "nothing-compared"
-    for problem, beginnings in (
-        ("no-function", ("it has no ", "it defines ")),
-        ("syntax", ("is not valid Python",)),
-        ("import", ("raised ", "ended the program")),
-        ("start", ("was not ready",)),
-        ("crash", ("its process ",)),
-    ):
-        if error.problem.startswith(beginnings):
-            return problem
-    return "no-function" if " is no function" in error.problem else "crash"
+    return error.kind
 
 
 def _shown(task: Task) -> str:

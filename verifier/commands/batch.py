@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from posvec.schemas.build import STREAMS
 from posvec.schemas.errors import InvalidArgument
+from posvec.verifier.commands.stopping import stop_as_ctrl_c_does
 
 
 @click.command()
@@ -76,9 +76,7 @@ def batch(
         raise InvalidArgument("--jobs", jobs, "a number from 1 to 1024")
     pattern = Pattern.parse(target)
     found = find_submissions(paths, pattern, results=output)
-    for name in ("SIGTERM", "SIGHUP"):  # a cancelled job or a closed terminal leaves what ran, as Ctrl-C does
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+    stop_as_ctrl_c_does()
     settings, facts = settle(**asked, before=ResultsFolder(path=output).settings(), local=scheduler is None)
     results = ResultsFolder.open(output)
     with progress(len(found.submissions)) as advance:

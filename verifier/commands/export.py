@@ -50,6 +50,7 @@ def export(
     from posvec.vectors.export.write import export_to_stream
     from posvec.vectors.files import SHIPPED, locate, suites_in
     from posvec.verifier.exporting import choose, place
+    from posvec.verifier.text import counted
 
     names: list[str | None] = [suite]
     if suite == "all":
@@ -72,4 +73,4 @@ def export(
             return
         files = write(source, to, place(output, to, source.golden.name, folder=suite == "all"))
         shown = " and ".join(str(file) for file in files)
-        click.echo(printable(f"{shown}: {len(source.cases):,} case{'' if len(source.cases) == 1 else 's'}, written."))
+        click.echo(printable(f"{shown}: {counted(len(source.cases), 'case')}, written."))

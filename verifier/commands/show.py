@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from posvec.schemas.build import STREAMS, Stream
-from posvec.schemas.errors import InvalidArgument, OutputError
+from posvec.schemas.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from posvec.vectors.draws import DrawTable
@@ -134,13 +134,11 @@ def _print_json(values: Float32, *, seed: int, d_model: int, T: int, stream: Str
 def _write_npy(path: Path, values: Float32) -> None:
     import numpy as np
 
-    from posvec.vectors.replace import replacing
+    from posvec.vectors.replace import replacing, told_of
 
-    try:
-        with replacing(path) as temporary, temporary.open("wb") as file:
-            np.save(file, values)
-    except OSError as error:
-        raise OutputError(path, error.strerror or str(error), remedy="choose another file for --npy") from error
+    remedy = "choose another file for --npy"
+    with told_of(path, remedy=remedy), replacing(path) as temporary, temporary.open("wb") as file:
+        np.save(file, values)
 
 
 def _arithmetic(build: str | None, table: DrawTable, stream: Stream) -> str:

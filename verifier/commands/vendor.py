@@ -64,6 +64,7 @@ def vendor(
     from posvec.vectors.vendoring.place import vendor as place
     from posvec.vectors.vendoring.readme import choosing
     from posvec.vectors.vendoring.record import OWN
+    from posvec.verifier.text import counted
 
     if check_:
         ctx.exit(_check(ctx, folder, vectors))
@@ -72,7 +73,7 @@ def vendor(
     names = placed.record.golden
     size = sum((folder / name).stat().st_size for name in placed.record.files)
     version = "your own vectors" if placed.record.vectors == OWN else f"vectors {placed.record.vectors}"
-    files = f"{len(names)} golden file{'' if len(names) == 1 else 's'}"
+    files = counted(len(names), "golden file")
     shown = shlex.quote(str(folder))
     click.echo(
         printable(f"{folder}: {files}, {version}, {size / 1e6:.1f} MB, written.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from posvec.schemas.errors import InvalidArgument, OutputError
 from posvec.schemas.protocol import hello
 from posvec.verifier.commands.completing import any_file, levels, suite_names
 from posvec.verifier.commands.program_words import WithProgram, program_words
+from posvec.verifier.commands.stopping import stop_as_ctrl_c_does
 from posvec.verifier.running.program import PerCaseOutput, Program, find_program
 from posvec.verifier.running.target import Target, parse_target
 
@@ -163,10 +163,7 @@ def verify(
             raise InvalidArgument("--report", str(file.path), "a file of its own for each report")
     if memory is not None and memory < 1:
         raise InvalidArgument("--memory", memory, "a number of MiB above 0")
-    # A grader's `timeout`, a cancelled job or a closed terminal shall leave the report of what ran, as Ctrl-C does.
-    for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) != signal.SIG_IGN:  # as nohup wants it
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+    stop_as_ctrl_c_does()
     parsed = _find(ctx, target, python=python, per_case=per_case, output=output)
     path = locate(vectors, stream, suite=suite)
     lists = [file for file in (known_failing, write_known_failing) if file is not None]

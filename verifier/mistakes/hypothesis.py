@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -173,8 +172,7 @@ class _Drawer:
         else:
             name = (tuple(args.seed for args in calls), size)
             if name not in self._kept:
-                keys = self._keys_of(name[0])
-                words = _random_bits(np.ascontiguousarray(keys).tobytes(), size, self._stream)
+                words = random_bits(self._keys_of(name[0]), size, stream=self._stream)
                 self._kept[name] = Numbers(table=self._world.table, stream=self._stream, words=words)
             whole = self._kept[name]
         return None if whole is None else _taken(whole, index)
@@ -189,18 +187,6 @@ class _Drawer:
         if name not in self._tables:
             self._tables[name] = generator.of(args, size)
         return self._tables[name]
-
-
-@lru_cache(maxsize=64)  # a class of submissions is asked the same questions again and again; a MiB each at most
-def _few_random_bits(keys: bytes, size: int, stream: Stream) -> NDArray[np.uint32]:
-    words = random_bits(np.frombuffer(keys, np.uint32).reshape(-1, 2), size, stream=stream)
-    words.flags.writeable = False
-    return words
-
-
-def _random_bits(keys: bytes, size: int, stream: Stream) -> NDArray[np.uint32]:
-    few = len(keys) // 8 * size <= 1 << 18
-    return (_few_random_bits if few else _few_random_bits.__wrapped__)(keys, size, stream)
 
 
 def _taken(whole: Numbers, index: Index) -> Numbers:

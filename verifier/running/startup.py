@@ -36,16 +36,24 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
     if reason == "no-attribute":
         missing = shorten(_text(header, "missing"))
         return TargetUnavailable(
-            target.text, f"it has no {missing!r}", remedy=_suggest(missing, names), details=details
+            target.text,
+            f"it has no {missing!r}",
+            remedy=_suggest(missing, names),
+            details=details,
+            kind="no-function",
         )
     if reason == "not-callable":
         kind = shorten(_text(header, "type"))
         return TargetUnavailable(
-            target.text, f"{attribute!r} is no function but {kind}", remedy=_suggest(attribute, names)
+            target.text,
+            f"{attribute!r} is no function but {kind}",
+            remedy=_suggest(attribute, names),
+            kind="no-function",
         )
     details += _printed(output)
     if reason == "syntax":
-        return TargetUnavailable(target.text, "is not valid Python for this interpreter", details=details)
+        problem = "is not valid Python for this interpreter"
+        return TargetUnavailable(target.text, problem, details=details, kind="syntax")
     kind = shorten(_text(header, "type"))
     if kind == "SystemExit":
         return TargetUnavailable(
@@ -53,12 +61,17 @@ def explain_unavailable(target: Target, attribute: str, header: Mapping[str, Any
             "ended the program while it was imported",
             details=details,
             remedy='keep what it does as a program under if __name__ == "__main__"',
+            kind="import",
         )
     remedy = _shadowed(target, details)
     if "attempted relative import with no known parent package" in details:
         remedy = "name it as package.module:function instead"
     return TargetUnavailable(
-        target.text, f"raised {kind or 'an exception'} while it was imported", remedy=remedy, details=details
+        target.text,
+        f"raised {kind or 'an exception'} while it was imported",
+        remedy=remedy,
+        details=details,
+        kind="import",
     )
 
 
@@ -94,6 +107,7 @@ def not_started(target: Target | Program, seconds: float, output: Output, hint: 
             f"was not ready after {seconds:g} s",
             remedy="if its import is slow, raise --start-timeout",
             details=last_words(output),
+            kind="start",
         )
     if hint:
         return TargetUnavailable(target.text, f"no hello within {seconds:g} s: {hint}", details=_printed(output))
